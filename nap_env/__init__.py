@@ -1,0 +1,31 @@
+"""Nap (Napoleon), the card game, as a reinforcement-learning environment."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nap_env import nap_v0 as nap_v0
+    from nap_env.actions import IllegalActionError as IllegalActionError
+    from nap_env.batch import Batch as Batch
+    from nap_env.rules import Bid as Bid
+    from nap_env.rules import Rules as Rules
+
+__version__ = "0.1.0"
+__all__ = ["Batch", "Bid", "IllegalActionError", "Rules", "nap_v0"]
+
+_HOMES = {
+    "Batch": "nap_env.batch",
+    "Bid": "nap_env.rules",
+    "IllegalActionError": "nap_env.actions",
+    "Rules": "nap_env.rules",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what the package offers when it is first asked for, so that commands start fast."""
+    import importlib
+
+    if name == "nap_v0":
+        return importlib.import_module("nap_env.nap_v0")
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'nap_env' has no attribute {name!r}")

@@ -1,0 +1,116 @@
+"""From decision to decision: dispatch on the phase, nothing else."""
+
+import numpy as np
+
+from nap_env.actions import FIRST_BID
+from nap_env.engine.auction import call, discard_after_take, hold, legal_calls, legal_holds
+from nap_env.engine.deal import begin_deal, prepare_pack, start_match
+from nap_env.engine.exchange import begin_before_auction, buy, exchange, legal_marks
+from nap_env.engine.kernel import kernel
+from nap_env.engine.play import legal_cards, legal_names, name_trumps, play_card
+from nap_env.engine.state import (
+    AUCTION,
+    BUY,
+    EVENT_SEAT,
+    HOLD,
+    NAME,
+    OVER,
+    PLAY,
+    TAKING,
+    draw,
+    lowest_bit,
+    popcount,
+)
+
+
+@kernel
+def legal_mask(g, rules):
+    """Write what the seat to move may do into `legal` and `legal_bids`."""
+    if g["phase"] == PLAY:
+        legal_cards(g, rules)
+    elif g["phase"] == AUCTION:
+        legal_calls(g, rules)
+    elif g["phase"] == NAME:
+        legal_names(g, rules)
+    elif g["phase"] == HOLD:
+        legal_holds(g, rules)
+    else:
+        legal_marks(g, rules)
+
+
+@kernel
+def step(g, rules, action):
+    """Let the seat to move take a legal action, and show what may be done next."""
+    g["events"][g["num_events"]] = EVENT_SEAT * g["seat"] + action
+    g["num_events"] += 1
+    if g["phase"] == PLAY:
+        play_card(g, rules, action)
+    elif g["phase"] == AUCTION:
+        call(g, rules, action)
+    elif g["phase"] == NAME:
+        name_trumps(g, rules, action)
+    elif g["phase"] == HOLD:
+        hold(g, rules, action)
+    elif g["phase"] == BUY:
+        buy(g, rules, action)
+    elif g["exchange"] == TAKING:
+        discard_after_take(g, rules, action)
+    else:
+        exchange(g, rules, action)
+    if g["phase"] != OVER:
+        legal_mask(g, rules)
+
+
+@kernel
+def next_deal(g, rules):
+    """Deal again: the next deal of the match, or the first of a new one."""
+    if g["match_over"] != 0:
+        start_match(g, rules)
+    else:
+        g["dealer"] = (g["dealer"] + 1) % rules["num_players"]
+        for seat in range(rules["num_players"]):
+            g["shares"][seat] = 0
+    prepare_pack(g, rules)
+    g["deal_number"] += 1
+    open_deal(g, rules)
+
+
+@kernel
+def open_deal(g, rules):
+    """Deal the pack as it lies, up to the first decision."""
+    begin_deal(g, rules)
+    begin_before_auction(g, rules)
+    legal_mask(g, rules)
+
+
+@kernel
+def new_match(g, rules):
+    """Deal the first deal of a new match, whatever came before."""
+    g["match_over"] = 1
+    next_deal(g, rules)
+
+
+@kernel
+def random_action(g):
+    """Return a uniformly random legal action, from the game's stream for play."""
+    cards = popcount(g["legal"])
+    chosen = draw(g, cards + popcount(g["legal_bids"]))
+    mask = g["legal"]
+    first = np.int64(0)
+    if chosen >= cards:
+        chosen -= cards
+        mask = g["legal_bids"]
+        first = np.int64(FIRST_BID)
+    for _ in range(chosen):
+        mask &= mask - 1
+    return first + lowest_bit(mask)
+
+
+@kernel
+def only_action(g):
+    """Return the legal action if there is just one, else -1."""
+    if popcount(g["legal"]) + popcount(g["legal_bids"]) != 1:
+        return np.int64(-1)
+    if g["legal"] != 0:
+        return lowest_bit(g["legal"])
+    return FIRST_BID + lowest_bit(g["legal_bids"])

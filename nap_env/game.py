@@ -1,0 +1,455 @@
+"""One game stepped from Python: what records, environments and people at the table use."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nap_env.actions import ACTIONS, BIDS, FIRST_BID, NUM_ACTIONS, IllegalActionError, action_id
+from nap_env.cards import CARDS, SUIT_NAMES, SUITS, card_id, hand_cards
+from nap_env.engine.kernel import kernel
+from nap_env.engine.settle import show_scores
+from nap_env.engine.state import (
+    AUCTION,
+    EVENT_SEAT,
+    HOLD,
+    NAME,
+    OVER,
+    PHASES,
+    PLAY,
+    lane,
+    new_games,
+    seed_game,
+)
+from nap_env.engine.step import new_match, next_deal, open_deal, random_action, step
+from nap_env.observation import VIEW, layout, observe
+from nap_env.render import transcript
+from nap_env.rules import POOL_CAP, Rules, rules_table
+
+
+@kernel
+def _seed(games, seed):
+    seed_game(games[0], seed, np.int64(0))
+
+
+@kernel
+def _new_match(games, table):
+    new_match(games[0], table[0])
+
+
+@kernel
+def _next_deal(games, table):
+    next_deal(games[0], table[0])
+
+
+@kernel
+def _deal_as_set_up(games, table):
+    """Begin a deal whose pack, dealer, pool, multiplier and scores are already written."""
+    show_scores(games[0], table[0])
+    open_deal(games[0], table[0])
+
+
+@kernel
+def _step(games, table, action):
+    """Take a legal action; return whether the deal is over."""
+    g = games[0]
+    step(g, table[0], action)
+    return g["phase"] == OVER
+
+
+@kernel
+def _random_action(games):
+    return random_action(games[0])
+
+
+@kernel
+def _observe(games, table, views, seat, num_planes, observation, mask):
+    """Write a seat's dense observation int8 (K,) and mask int8 (A,), all zero if not to move."""
+    g = games[0]
+    view = views[0]
+    observe(g, table[0], seat, view)
+    place = 0
+    for plane in range(num_planes):
+        bits = view["planes"][plane]
+        for bit in range(64):
+            observation[place + bit] = (bits >> bit) & 1
+        place += 64
+    for entry in range(place, len(observation)):
+        observation[entry] = lane(view["scalars"][(entry - place) >> 3], entry & 7)
+    legal = g["legal"]
+    bids = g["legal_bids"]
+    if seat != g["seat"]:
+        legal = np.int64(0)
+        bids = np.int64(0)
+    for action in range(FIRST_BID):
+        mask[action] = (legal >> action) & 1
+    for action in range(FIRST_BID, len(mask)):
+        mask[action] = (bids >> (action - FIRST_BID)) & 1
+
+
+def hash_seed(seed: int | None) -> np.uint64:
+    """Return a seed hashed to 64 bits; None takes fresh entropy from the system.
+
+    Raises:
+        ValueError: a seed that is not a whole number from 0 on.
+    """
+    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
+    if seed is not None and not (whole and seed >= 0):
+        raise ValueError(f"seed={seed!r}: a whole number from 0 on is allowed, or None")
+    entropy = None if seed is None else int(seed)
+    return np.uint64(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0])
+
+
+class Game:
+    """A match of Nap, one decision a step; a deal is over before the next one is asked for.
+
+    Attributes:
+        rules: the rules.
+        num_players: players at the table; seats are 0 to num_players - 1, clockwise.
+        layout: where the fields of its observations stand.
+        games: GAME (1,), the engine's record. A copy of it is a copy of the game.
+    """
+
+    DEAL_KEYS = ("dealer", "hands", "widow", "stock", "pool", "multiplier", "scores")
+    """The keys of a record that `set_up` takes."""
+
+    def __init__(
+        self,
+        rules: Rules,
+        num_players: int,
+        seed: int | None = None,
+        observation_layout: str = "fixed",
+    ) -> None:
+        """Deal the first deal of a match. The game is number 0 of its seed.
+
+        Raises:
+            ValueError: a number of players that the rules cannot seat, or a bad seed.
+        """
+        table = rules_table(rules, num_players, observation_layout)
+        self._attach(rules, num_players, observation_layout, table, new_games(1))
+        self.reset(hash_seed(seed))
+
+    @classmethod
+    def of(cls, rules: Rules, num_players: int, games: npt.NDArray[np.void]) -> "Game":
+        """Return a copy of one record (GAME (1,)) of a batch as a game of its own."""
+        game = cls.__new__(cls)
+        game._attach(rules, num_players, "fixed", rules_table(rules, num_players), games.copy())
+        return game
+
+    def _attach(
+        self,
+        rules: Rules,
+        num_players: int,
+        observation_layout: str,
+        table: npt.NDArray[np.void],
+        games: npt.NDArray[np.void],
+    ) -> None:
+        self.rules = rules
+        self.num_players = num_players
+        self.observation_layout = observation_layout
+        self.layout = layout(rules, num_players, observation_layout)
+        self.games = games
+        self._table = table
+        self._views = np.zeros(1, VIEW)
+        # Views of single fields: reading them is several times faster than through the record.
+        self._seat, self._phase = games["seat"], games["phase"]
+        self._legal, self._legal_bids = games["legal"], games["legal_bids"]
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return (self.rules, self.num_players, self.observation_layout, self.games.copy())
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        rules, num_players, observation_layout, games = state
+        table = rules_table(rules, num_players, observation_layout)
+        self._attach(rules, num_players, observation_layout, table, games.copy())
+
+    def clone(self) -> "Game":
+        """Return an independent copy, random streams included."""
+        game = Game.__new__(Game)
+        game.__setstate__(self.__getstate__())
+        return game
+
+    def reset(self, seed: np.uint64 | None = None) -> None:
+        """Deal the first deal of a new match; a hashed seed restarts the random streams."""
+        if seed is not None:
+            _seed(self.games, seed)
+        _new_match(self.games, self._table)
+
+    def next_deal(self) -> None:
+        """Deal again: the match's next deal, or the first of a new match."""
+        _next_deal(self.games, self._table)
+
+    def set_up(
+        self,
+        *,
+        seed: np.uint64 | None = None,
+        dealer: int | None = None,
+        hands: Any = None,
+        widow: Any = None,
+        stock: Any = None,
+        pool: int | None = None,
+        multiplier: int | None = None,
+        scores: Any = None,
+    ) -> None:
+        """Deal the first deal of a new match as given; what is not given comes from the stream.
+
+        Args:
+            seed: a hashed seed, which restarts the random streams.
+            dealer: a seat.
+            hands: card texts, a list for each seat, empty for a dealer who sits out.
+            widow: card texts.
+            stock: the cards that are not dealt, in drawing order.
+            pool: chips in the pool before the antes; `pool_start` is then taken as paid.
+            multiplier: 1, or 2 where the rules can double the stakes.
+            scores: chips of each seat before the deal.
+
+        Raises:
+            ValueError: values that no deal of these rules can have. The game is then unchanged.
+        """
+        rules = self.rules
+        dealt = self.clone()
+        dealt.reset(seed)
+        g = dealt.games[0]
+        if dealer is not None:
+            g["dealer"] = _whole("dealer", dealer, 0, self.num_players - 1)
+        if any(cards is not None for cards in (hands, widow, stock)):
+            g["pack"][: self._table["pack_size"][0]] = dealt._given_pack(hands, widow, stock)
+        g["pool"] = rules.pool_start * self.num_players
+        if pool is not None:
+            most = POOL_CAP if rules.has_pool else 0
+            g["pool"] = _whole("pool", pool, 0, most)
+            g["shares"][:] = 0
+        if multiplier is not None:
+            g["multiplier"] = _whole("multiplier", multiplier, 1, 1 + rules.has_multiplier)
+        if scores is not None:
+            if not isinstance(scores, list | tuple) or len(scores) != self.num_players:
+                raise ValueError(f"scores={scores!r}: one score for each of {self.num_players}")
+            for seat, score in enumerate(scores):
+                g["scores"][seat] = _whole(f"scores[{seat}]", score, -POOL_CAP, POOL_CAP)
+        _deal_as_set_up(dealt.games, self._table)
+        self.games[:] = dealt.games
+
+    def _given_pack(self, hands: Any, widow: Any, stock: Any) -> list[int]:
+        """Return the pack in dealing order; what is not given is filled from the drawn order."""
+        pack = [int(card) for card in self.games["pack"][0][: self._table["pack_size"][0]]]
+        order = self._dealing_order()
+        size, spare = self.rules.hand_size, int(self._table["widow"][0])
+        parts: list[list[int] | None] = [None for _ in range(len(order) + 2)]
+        lengths = [size] * len(order) + [spare, len(pack) - len(order) * size - spare]
+        if hands is not None:
+            if not isinstance(hands, list | tuple) or len(hands) != self.num_players:
+                raise ValueError(f"hands={hands!r}: one list for each of {self.num_players} seats")
+            for seat, hand in enumerate(hands):
+                cards = _cards(f"hands[{seat}]", hand, size if seat in order else 0)
+                if seat in order:
+                    parts[order.index(seat)] = cards
+        if widow is not None:
+            parts[-2] = _cards("widow", widow, spare)
+        if stock is not None:
+            parts[-1] = _cards("stock", stock, lengths[-1])
+        given = [card for part in parts for card in part or ()]
+        for card in given:
+            if card not in pack:
+                raise ValueError(f"card {CARDS[card]}: not in the pack of {self.rules.name}")
+            if given.count(card) > 1:
+                raise ValueError(f"card {CARDS[card]}: stands in {given.count(card)} places")
+        rest = iter([card for card in pack if card not in given])
+        return [
+            card
+            for part, length in zip(parts, lengths, strict=True)
+            for card in (part if part is not None else [next(rest) for _ in range(length)])
+        ]
+
+    def _dealing_order(self) -> list[int]:
+        """Return the seats that hold cards, from the dealer's left."""
+        dealer = int(self.games["dealer"][0])
+        order = [(dealer + 1 + step) % self.num_players for step in range(self.num_players)]
+        return order[: self.rules.hands(self.num_players)]
+
+    @property
+    def over(self) -> bool:
+        """Whether the deal is over; nobody is to move then."""
+        return bool(self._phase[0] == OVER)
+
+    @property
+    def match_over(self) -> bool:
+        """Whether the match is over with this deal."""
+        return self.over and bool(self.games["match_over"][0])
+
+    @property
+    def truncated(self) -> bool:
+        """Whether the match was cut off at `max_deals`."""
+        return self.match_over and bool(self.games["truncated"][0])
+
+    @property
+    def seat(self) -> int | None:
+        """The seat to move, None when the deal is over."""
+        return None if self.over else int(self._seat[0])
+
+    @property
+    def phase(self) -> str:
+        """One of `nap_env.engine.state.PHASES`."""
+        return PHASES[self._phase[0]]
+
+    @property
+    def legal_bits(self) -> int:
+        """What the seat to move may do: bit `action` is set for a legal action."""
+        return int(self._legal[0]) | int(self._legal_bids[0]) << FIRST_BID
+
+    def legal(self) -> list[str]:
+        """Return the names of the legal actions, sorted as strings; empty when over."""
+        bits = self.legal_bits
+        return sorted(ACTIONS[action] for action in range(NUM_ACTIONS) if bits >> action & 1)
+
+    def step(self, action: int) -> bool:
+        """Let the seat to move take an action; return whether the deal is over.
+
+        Raises:
+            IllegalActionError: the action is not legal here. The game is unchanged.
+        """
+        if not 0 <= action < NUM_ACTIONS or not self.legal_bits >> action & 1:
+            raise self.illegal(action)
+        return bool(_step(self.games, self._table, action))
+
+    def act(self, name: str) -> bool:
+        """Take an action by its name, as in records.
+
+        Raises:
+            ValueError: no action has that name.
+            IllegalActionError: the action is not legal here.
+        """
+        return self.step(action_id(name))
+
+    def random_action(self) -> int:
+        """Return a uniformly random legal action from the game's own stream."""
+        return int(_random_action(self.games))
+
+    def observe(self, seat: int) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int8]]:
+        """Return a seat's observation int8 (K,) and action mask int8 (A,), both new arrays.
+
+        The mask of a seat that is not to move is all zero.
+        """
+        observation = np.empty(self.layout.size, np.int8)
+        mask = np.empty(NUM_ACTIONS, np.int8)
+        _observe(
+            self.games, self._table, self._views, seat, self.layout.num_planes, observation, mask
+        )
+        return observation, mask
+
+    def rewards(self) -> list[int]:
+        """Return what each seat's chips changed in the finished deal.
+
+        The first deal of a match brings `pool_start` with it, the last one the shares of the pool.
+        """
+        g = self.games
+        return [int(p + s) for p, s in zip(g["payments"][0], g["shares"][0], strict=True)][
+            : self.num_players
+        ]
+
+    def illegal(self, action: Any) -> IllegalActionError:
+        """Return the error for an action that is not legal here: why, what is, and the deal."""
+        deal = f"deal: {transcript(self.record())}"
+        if self.over:
+            return IllegalActionError(f"action {action!r}: the deal is over; {deal}")
+        seat = int(self._seat[0])
+        whole = isinstance(action, int | np.integer)
+        if not whole or not 0 <= action < NUM_ACTIONS:
+            what = (
+                f"seat {seat} chose action {action!r}, which is not one of 0 to {NUM_ACTIONS - 1}"
+            )
+        else:
+            what = f"seat {seat} chose {ACTIONS[action]} but {self._duty()}"
+        return IllegalActionError(f"{what}; legal: {' '.join(self.legal())}; {deal}")
+
+    def _duty(self) -> str:
+        """Return what the seat to move must do, in the words of the rules."""
+        g = self.games[0]
+        phase = int(g["phase"])
+        if phase == NAME:
+            return "must name trumps"
+        if phase == AUCTION:
+            bid = int(g["contract"])
+            return "must pass or bid" + (f" above {BIDS[bid]}" if bid >= 0 else "")
+        if phase != PLAY:
+            return "must answer the bid" if phase == HOLD else "must mark, swap or be done"
+        hand = int(g["hand"][g["seat"]])
+        if g["in_trick"] == 0:
+            return (
+                "must lead a card that the contract allows"
+                if g["num_played"] == 0
+                else ("must lead a card of the hand")
+            )
+        if hand & int(g["following"]):
+            suit = int(g["led_suit"])
+            return f"must follow {SUIT_NAMES[suit] if suit >= 0 else 'the joker'}"
+        if self.rules.must_trump and hand & int(g["trumps"]):
+            return "must trump"
+        return "must play a card of the hand"
+
+    def record(self) -> dict[str, Any]:
+        """Return the deal so far as a record; `result` is there once the deal is over."""
+        g = self.games[0]
+        players = self.num_players
+        size = self.rules.hand_size
+        pack = [CARDS[card] for card in g["pack"][: self._table["pack_size"][0]]]
+        hands: list[list[str]] = [[] for _ in range(players)]
+        order = self._dealing_order()
+        stock_at = len(order) * size + int(self._table["widow"][0])
+        for place, seat in enumerate(order):
+            hands[seat] = pack[place * size : (place + 1) * size]
+        record: dict[str, Any] = {
+            "rules": self.rules.name,
+            "options": self.rules.options,
+            "num_players": players,
+            "dealer": int(g["dealer"]),
+            "hands": hands,
+            "widow": pack[len(order) * size : stock_at],
+            "stock": pack[stock_at:],
+            "pool": int(g["first_pool"]),
+            "multiplier": int(g["first_multiplier"]),
+            "events": [
+                [int(event) // EVENT_SEAT, ACTIONS[event % EVENT_SEAT]]
+                for event in g["events"][: g["num_events"]]
+            ],
+        }
+        scores = [int(score) for score in g["scores"][:players]]
+        if self.over:
+            scores = [before - now for before, now in zip(scores, self.rewards(), strict=True)]
+        if any(scores):
+            record["scores"] = scores
+        if self.over:
+            record["result"] = self._result()
+        return record
+
+    def _result(self) -> dict[str, Any]:
+        g = self.games[0]
+        declarer, contract, trump = int(g["declarer"]), int(g["contract"]), int(g["trump_suit"])
+        payments = [int(chips) for chips in g["payments"][: self.num_players]]
+        return {
+            "declarer": declarer if contract >= 0 else None,
+            "contract": BIDS[contract] if contract >= 0 else None,
+            "trump": SUITS[trump] if trump >= 0 else None,
+            "made": bool(g["made"]) if contract >= 0 else None,
+            "tricks": [int(lane(g["tricks"], seat)) for seat in range(self.num_players)],
+            "payments": payments,
+            "pool": int(g["first_pool"]) - sum(payments),
+            "multiplier": int(g["multiplier"]),
+        }
+
+    def hand(self, seat: int) -> list[str]:
+        """Return the cards that a seat holds, by increasing id."""
+        return hand_cards(int(self.games["hand"][0][seat]))
+
+
+def _cards(name: str, cards: Any, length: int) -> list[int]:
+    if not isinstance(cards, list | tuple) or len(cards) != length:
+        raise ValueError(f"{name}={cards!r}: a list of {length} cards is needed")
+    return [card_id(card) for card in cards]
+
+
+def _whole(name: str, value: Any, low: int, high: int) -> int:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or not low <= value <= high:
+        allowed = f"{low} is allowed" if low == high else f"{low} to {high} are allowed"
+        raise ValueError(f"{name}={value!r}: {allowed}")
+    return int(value)

@@ -1,0 +1,249 @@
+"""Deal records, one JSON object a line: replay and check them, sample random ones.
+
+python -m nap_env.records check FILE
+python -m nap_env.records sample --rules pub --players 5 --deals 2000 --seed 1 --out F
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from nap_env.actions import IllegalActionError, action_id
+from nap_env.game import Game, hash_seed
+from nap_env.presets import PRESETS, resolve
+from nap_env.rules import Rules
+
+REQUIRED = (
+    *("rules", "num_players", "dealer", "hands", "widow", "stock", "pool", "multiplier"),
+    "events",
+)
+SAMPLE_POOL = 20
+"""Most chips in the pool before a sampled deal."""
+
+
+class MalformedRecordError(ValueError):
+    """Not a deal record: not an object, a key is missing, or no deal can be as it says."""
+
+
+def open_record(record: Any) -> Game:
+    """Return a game in which a record's deal is set up and nothing has happened yet.
+
+    Raises:
+        MalformedRecordError: says what is wrong.
+    """
+    if not isinstance(record, Mapping):
+        raise MalformedRecordError("a record is a JSON object")
+    for key in REQUIRED:
+        if key not in record:
+            raise MalformedRecordError(f"the key {key!r} is missing")
+    try:
+        rules = resolve(record["rules"], record.get("options"))
+        game = Game(rules, record["num_players"], seed=0)
+        game.set_up(**{key: record[key] for key in Game.DEAL_KEYS if key in record})
+        for seat, name in _events(record):
+            if not isinstance(seat, int):
+                raise ValueError(f"event of seat {seat!r}: a seat is a whole number")
+            action_id(name)
+    except ValueError as error:
+        raise MalformedRecordError(str(error)) from None
+    return game
+
+
+def _events(record: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
+    events = record["events"]
+    if not isinstance(events, list):
+        raise ValueError(f"events={events!r}: a list of [seat, action name] is needed")
+    legal = record.get("legal", events)
+    if not isinstance(legal, list) or len(legal) != len(events):
+        raise ValueError("legal: one list for each event is needed")
+    for event in events:
+        if not isinstance(event, list) or len(event) != 2:
+            raise ValueError(f"event {event!r}: [seat, action name] is needed")
+        yield event[0], event[1]
+
+
+def replay(record: Any) -> Game:
+    """Return the game that a record describes, after its events.
+
+    Raises:
+        MalformedRecordError: not a deal record.
+        IllegalActionError: an event of a seat that is not to move, or that is not legal.
+    """
+    game = open_record(record)
+    for number, (seat, name) in enumerate(record["events"]):
+        if seat != game.seat and not game.over:
+            raise IllegalActionError(f"event {number}: seat {game.seat} is to move, not {seat}")
+        try:
+            game.act(name)
+        except IllegalActionError as error:
+            raise IllegalActionError(f"event {number}: {error}") from None
+    return game
+
+
+def differences(record: Any) -> list[str]:
+    """Return where a record differs from what the engine does with its deal.
+
+    Raises:
+        MalformedRecordError: not a deal record.
+    """
+    game = open_record(record)
+    found = []
+    for number, (seat, name) in enumerate(record["events"]):
+        if "legal" in record and sorted(record["legal"][number]) != game.legal():
+            listed = " ".join(record["legal"][number])
+            found.append(f"event {number}: legal {listed}; engine: {' '.join(game.legal())}")
+        if seat != game.seat:
+            found.append(f"event {number}: seat {seat}; engine: {game.seat}")
+            return found
+        try:
+            game.act(name)
+        except IllegalActionError as error:
+            found.append(f"event {number}: {error}")
+            return found
+    if "result" in record:
+        result = game.record().get("result")
+        if result is None:
+            found.append("result: given; engine: the deal is not over")
+        elif not isinstance(record["result"], Mapping):
+            found.append(f"result: {record['result']!r}; engine: {result}")
+        else:
+            for key, value in result.items():
+                if key in record["result"] and record["result"][key] != value:
+                    found.append(f"result: {key} {record['result'][key]}; engine: {value}")
+    return found
+
+
+def check(lines: Iterable[str]) -> Iterator[tuple[int, bool, list[str]]]:
+    """Yield for each record its line number, whether it is well formed, and what is wrong."""
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            yield number, True, differences(json.loads(line))
+        except (json.JSONDecodeError, MalformedRecordError) as error:
+            yield number, False, [f"malformed: {error}"]
+
+
+def sample(
+    rules: Rules, num_players: int, deals: int, seed: int, *, legal: bool = False
+) -> Iterator[dict[str, Any]]:
+    """Yield records of independent deals, played by uniformly random legal actions.
+
+    The dealer is uniform; the pool before the deal is 0 to 20 chips where the rules have a pool,
+    the multiplier 1 or 2 where the rules have one. Deal `k` depends on (seed, k) only.
+
+    Args:
+        rules: the rules.
+        num_players: players at the table.
+        deals: how many.
+        seed: a whole number from 0 on.
+        legal: also give the legal actions before each event.
+    """
+    hash_seed(seed)
+    game = Game(rules, num_players, seed=0)
+    for deal in range(deals):
+        table = np.random.default_rng([seed, deal])
+        game.set_up(
+            seed=np.uint64(table.integers(2**64, dtype=np.uint64)),
+            dealer=int(table.integers(num_players)),
+            pool=int(table.integers(SAMPLE_POOL + 1)) if rules.has_pool else 0,
+            multiplier=1 + int(table.integers(2)) if rules.has_multiplier else 1,
+        )
+        lists = []
+        while not game.over:
+            if legal:
+                lists.append(game.legal())
+            game.step(game.random_action())
+        record = game.record()
+        result = record.pop("result")
+        yield record | ({"legal": lists} if legal else {}) | {"result": result}
+
+
+def _progress(items: Iterable[Any], total: int) -> Iterable[Any]:
+    """Show a progress bar on a terminal, where tqdm is installed."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return items
+    return tqdm(items, total=total, disable=None, leave=False)
+
+
+def _check_command(path: Path) -> int:
+    with path.open(encoding="utf-8") as file:
+        lines = file.readlines()
+    records = differing = malformed = 0
+    for number, well_formed, found in check(_progress(lines, len(lines))):
+        records += well_formed
+        malformed += not well_formed
+        differing += well_formed and bool(found)
+        for difference in found:
+            print(f"line {number}: {difference}")
+    if malformed:
+        print(f"{malformed} malformed lines")
+    print(f"{records} records, {differing} differ")
+    return 2 if malformed else 1 if differing else 0
+
+
+def _sample_command(arguments: argparse.Namespace) -> int:
+    rules = resolve(arguments.rules, json.loads(arguments.options))
+    records = sample(
+        rules, arguments.players, arguments.deals, arguments.seed, legal=arguments.legal
+    )
+
+    def write(file: TextIO) -> None:
+        for record in _progress(records, arguments.deals):
+            file.write(json.dumps(record, separators=(",", ":")) + "\n")
+
+    if arguments.out is None:
+        write(sys.stdout)
+    else:
+        with arguments.out.open("w", encoding="utf-8") as file:
+            write(file)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m nap_env.records", description=__doc__.split("\n")[0]
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    style: dict[str, Any] = {"formatter_class": argparse.ArgumentDefaultsHelpFormatter}
+    checker = commands.add_parser(
+        "check", help="replay records and compare", description="Replay each record of a file and "
+        "print where it differs from the engine. Exit status: 0 all agree, 1 some differ, 2 a line "
+        "is malformed.", **style,
+    )  # fmt: skip
+    checker.add_argument("file", type=Path, help="records, one JSON object a line")
+    sampler = commands.add_parser(
+        "sample", help="write random deals", description="Write independent deals, played by "
+        "uniformly random legal actions.", **style,
+    )  # fmt: skip
+    sampler.add_argument("--rules", default="standard", choices=list(PRESETS), metavar="PRESET",
+                         help=f"one of {', '.join(PRESETS)}")  # fmt: skip
+    sampler.add_argument("--players", "--num-players", "--num_players", type=int, default=4,
+                         help="players at the table")  # fmt: skip
+    sampler.add_argument("--deals", type=int, default=10, help="how many")
+    sampler.add_argument("--seed", type=int, default=0, help="deal k depends on (seed, k) only")
+    sampler.add_argument("--legal", action="store_true", help="add the legal actions at each event")
+    sampler.add_argument("--options", default="{}", help="changes to the rules, as JSON")
+    sampler.add_argument("--out", type=Path, default=None, help="file to write, else to the screen")
+    return parser
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; return the exit status."""
+    parser = _parser()
+    parsed = parser.parse_args(arguments)
+    try:
+        return _check_command(parsed.file) if parsed.command == "check" else _sample_command(parsed)
+    except (ValueError, OSError) as error:
+        parser.exit(2, f"{parser.prog}: {error}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
