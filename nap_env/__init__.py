@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from gymnasium.envs.registration import register
+
 if TYPE_CHECKING:
     from nap_env import nap_v0 as nap_v0
     from nap_env.actions import IllegalActionError as IllegalActionError
@@ -18,6 +20,12 @@ _HOMES = {
     "IllegalActionError": "nap_env.actions",
     "Rules": "nap_env.rules",
 }
+
+register(
+    id="nap/Nap-v0",
+    entry_point="nap_env.envs.single:NapEnv",
+    vector_entry_point="nap_env.envs.vector:NapVectorEnv",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -23,7 +23,7 @@ from nap_env.engine.state import (
 )
 from nap_env.engine.step import new_match, next_deal, open_deal, random_action, step
 from nap_env.observation import VIEW, layout, observe
-from nap_env.render import transcript
+from nap_env.render import table_text, transcript
 from nap_env.rules import POOL_CAP, Rules, rules_table
 
 
@@ -420,6 +420,17 @@ class Game:
         if self.over:
             record["result"] = self._result()
         return record
+
+    def text(self, viewer: int | None = None, *, playing: bool = True) -> str:
+        """Return the table as text.
+
+        Args:
+            viewer: the seat whose cards and discards are shown; None shows those of all.
+            playing: False where an environment has ended the game, so that nobody is to move.
+        """
+        hands = [self.hand(seat) for seat in range(self.num_players)]
+        num_played = int(self.games["num_played"][0])
+        return table_text(self.record(), hands, num_played, viewer, self.seat if playing else None)
 
     def _result(self) -> dict[str, Any]:
         g = self.games[0]

@@ -140,8 +140,8 @@ class Layout:
             if repeats[group]:
                 unit = WORD if group in _BIT_GROUPS else 8
                 at += -at % unit
-        order = [part for (name, _), part in self._slices.items() if name == "order"]
-        self._slices["order", 0] = slice(order[0].start, order[-1].stop)
+        words = [self._slices.pop(("order", word)) for word in range(repeats["order"])]
+        self._slices["order", 0] = slice(words[0].start, words[-1].stop)
         self.size = at
         self.num_planes = self.num_bits // WORD
         self.num_scalars = self.size - self.num_bits
@@ -167,8 +167,6 @@ class Layout:
         rows = []
         for (name, index), part in self._slices.items():
             field = next(field for field in FIELDS if field.name == name)
-            if index and field.group == "order":
-                continue
             seat = f" (seat {index})" if field.group in ("seat", "calls") else ""
             rows.append(f"{part.start:4d}-{part.stop - 1:4d}  {name + seat:24s}{field.meaning}")
         return "\n".join(rows)
@@ -179,7 +177,7 @@ def _padded(group: str) -> int:
     return SIZES[group] + -SIZES[group] % unit
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=256, typed=True)
 def layout(rules: Rules, num_players: int, observation_layout: str = "fixed") -> Layout:
     """Return the layout for these rules and players, or the one that all share (`full`)."""
     return Layout(rules, num_players, observation_layout)

@@ -1,17 +1,27 @@
-"""The named rule sets. A preset is a row: what differs from the row it starts from, and its source.
+"""The named rule sets: a preset is a row, what differs from the defaults of `Rules`, and a source.
 
-Chips are from and to each opponent. Sources are the tags of the rule texts: S0 the English
-Wikipedia article, S1 a Russian encyclopedia, S2/HSW the 30-point game, EB Britannica (Parlett),
-EB1911, Peel (*Round Games with Cards*), PW (a US encyclopedia of games), Bicycle, pagat.
+    python -m nap_env.presets          # all of them, a line each
+    python -m nap_env.presets peep     # one, as a player would read it
+
+Chips are from and to each opponent. RULES.md has the rules and sources clause by clause.
 """
 
+import argparse
+import sys
+import textwrap
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from nap_env.rules import ALT_TARIFF, PRESETS, TARIFF, Bid, Rules
+from nap_env.rules import ALT_TARIFF, PRESETS, TARIFF, TRUMPS_LED, Bid, Rules, trumps_of
 
-__all__ = ["PRESETS", "resolve"]
+__all__ = ["PRESETS", "SOURCES", "describe", "resolve", "table"]
+
+SOURCES: dict[str, str] = {}
+"""By preset: the text that it follows."""
+
+WIKIPEDIA = "English Wikipedia, Nap (card game)"
+RUSSIAN = "a Russian encyclopedia of card games"
 
 ONE, TWO, THREE, MISERE, FOUR, FIVE = (
     TARIFF[name] for name in ("one", "two", "three", "misere", "four", "five")
@@ -22,7 +32,7 @@ NAP, NAPOLEON, WELLINGTON, BLUCHER, SIX, SEVEN = (
 )
 
 # Packs by number of players.
-DECK_S0 = ((2, 28), (3, 28), (4, 28), (5, 36), (6, 36), (7, 52))
+DECK_STRIPPED = ((2, 28), (3, 28), (4, 28), (5, 36), (6, 36), (7, 52))
 DECK_PUB = ((2, 24), (3, 24), (4, 28), (5, 32), (6, 36), (7, 52))
 DECK_32 = ((2, 32), (3, 32), (4, 32), (5, 52), (6, 52), (7, 52), (8, 52))
 
@@ -31,25 +41,26 @@ def _priced(bid: Bid, win: int, lose: int) -> Bid:
     return replace(bid, win=win, lose=lose)
 
 
-def _add(rules: Rules) -> Rules:
+def _preset(source: str, rules: Rules) -> Rules:
     PRESETS[rules.name] = rules
+    SOURCES[rules.name] = source
     return rules
 
 
-# Source: S0. Wellington only over a Nap, leading its lowest trump; Blücher only over Wellington.
-STANDARD = _add(
+STANDARD = _preset(
+    f"{WIKIPEDIA}: Wellington only over a Nap, leading its lowest trump",
     Rules(
         name="standard",
         bids=(THREE, MISERE, FOUR, NAP, replace(WELLINGTON, lead="lowest_trump"), BLUCHER),
-        deck=DECK_S0,
+        deck=DECK_STRIPPED,
         dealer_out_from=6,
         wellington_over="nap",
         blucher_over="wellington",
-    )
+    ),
 )
 
-# Source: S1 with the tariff of EB: everything above Nap doubles.
-_add(
+_preset(
+    f"{RUSSIAN}, with the prices of Britannica (David Parlett)",
     Rules(
         name="parlett",
         player_range=(2, 8),
@@ -64,11 +75,11 @@ _add(
         blucher_min_players=7,
         first_dealer="high",
         packets="1x5",
-    )
+    ),
 )
 
-# Source: variants of S1.
-_add(
+_preset(
+    f"{RUSSIAN}, its variants",
     Rules(
         name="house",
         player_range=(2, 8),
@@ -78,81 +89,82 @@ _add(
         overtrick=1,
         pool_fail="as_player",
         early_stop=False,
-    )
+    ),
 )
 
-# Source: S1, the scheme that pays single tricks.
-_add(
+_preset(
+    f"{RUSSIAN}, the scheme that pays single tricks",
     Rules(
         name="alt_scoring",
         player_range=(2, 8),
         bids=tuple(ALT_TARIFF[bid.name] for bid in (ONE, TWO, THREE, MISERE, FOUR, NAP)),
         early_stop=False,
-    )
+        scheme="alt",
+    ),
 )
 
-# Source: S1, exchange after the auction.
-_add(
+_preset(
+    f"{RUSSIAN}, exchange after the auction",
     Rules(
         name="draw",
         player_range=(2, 6),
         bids=(ONE, TWO, THREE, MISERE, FOUR, NAP),
         draw="maker_then_opponents",
-    )
+    ),
 )
 
-# Source: S2 and HSW, a match to thirty points.
-_add(
+_preset(
+    "HowStuffWorks, How to Play Napoleon: a match to thirty points",
     Rules(
         name="thirty",
         player_range=(2, 6),
         bids=(THREE, MISERE, FOUR, NAP, WELLINGTON, BLUCHER),
         deals=None,
         target=30,
-    )
+    ),
 )
 
-# Source: S0. Nap is five of the seven tricks; misère, six and seven cost half when lost.
-_add(
+_preset(
+    f"{WIKIPEDIA}, seven-card Nap",
     Rules(
         name="seven_card",
         bids=(THREE, FOUR, NAP, _priced(MISERE, win=10, lose=5), SIX, SEVEN),
         hand_size=7,
         packets="3-2-2",
-    )
+    ),
 )
 
-# Source: S0, cards are bought before the auction.
-_add(
+_preset(
+    f"{WIKIPEDIA}, Écarté or Purchase Nap",
     Rules(
         name="ecarte",
         player_range=(3, 4),
         bids=(THREE, MISERE, FOUR, NAP),
         buy=True,
-    )
+    ),
 )
 
-# Source: S0, one card on the table that may be looked at for a chip.
-_add(
+_preset(
+    f"{WIKIPEDIA}, Peep Nap",
     Rules(
         name="peep",
         bids=(THREE, MISERE, FOUR, NAP),
         widow="peep",
         look_cost=1,
-    )
+    ),
 )
 
-# Source: S0, a spare hand for whoever will play a Nap with it.
-_add(
+_preset(
+    f"{WIKIPEDIA}, Sir Garnet or Widow Nap",
     Rules(
         name="sir_garnet",
         bids=(THREE, MISERE, FOUR, NAP),
         widow="garnet",
-    )
+    ),
 )
 
-# Source: the bid list of S0; S1 names the game.
-_add(
+_preset(
+    f"{WIKIPEDIA}, its list of bids; the name from {RUSSIAN}",
     Rules(
         name="modern",
         bids=(
@@ -160,27 +172,27 @@ _add(
             replace(NAPOLEON, lead="lowest_trump"),
             replace(WELLINGTON, lead="lowest_plain"),
         ),
-        deck=DECK_S0,
+        deck=DECK_STRIPPED,
         dealer_out_from=6,
-    )
+    ),
 )
 
-# Source: S0 and Panter.
-_add(
+_preset(
+    f"{WIKIPEDIA}, bids with the floater; a family game (J. Panter)",
     Rules(
         name="floater",
         bids=(THREE_F, THREE, FOUR_F, FOUR, NAP_F, NAP),
-        deck=DECK_S0,
+        deck=DECK_STRIPPED,
         widow="floater",
         look_cost=1,
         dealer_free_look=True,
         pool_each=1,
         all_pass="double_next",
-    )
+    ),
 )
 
-# Source: S1 and shram, the old Russian game.
-_add(
+_preset(
+    f"{RUSSIAN}, the old Russian Napoleon",
     Rules(
         name="old_russian",
         player_range=(2, 6),
@@ -193,11 +205,11 @@ _add(
         pool_dealer=1,
         pool_fail="as_player",
         pool_five_fail="double",
-    )
+    ),
 )
 
-# Source: Bicycle.
-_add(
+_preset(
+    "Bicycle, Pool Nap",
     Rules(
         name="pool_nap",
         player_range=(2, 6),
@@ -206,11 +218,11 @@ _add(
         pool_dealer=2,
         pool_five_fail="double",
         pool_revoke=5,
-    )
+    ),
 )
 
-# Source: EB1911.
-_add(
+_preset(
+    "Encyclopædia Britannica, 1911",
     Rules(
         name="britannica_1911",
         bids=(
@@ -220,11 +232,11 @@ _add(
         ),
         wellington_over="nap",
         blucher_over="wellington",
-    )
+    ),
 )
 
-# Source: EB as printed, pagat; the joker and the antes from S0.
-_add(
+_preset(
+    "Britannica (David Parlett) and pagat.com; joker and antes from Wikipedia",
     Rules(
         name="pub",
         bids=(
@@ -238,22 +250,22 @@ _add(
         shuffle="after_nap",
         wellington_over="nap",
         blucher_over="wellington",
-    )
+    ),
 )
 
-# Source: PW and EB-old, the dealer must bid at least One when all have passed.
-_add(
+_preset(
+    "Britannica, older text: the dealer must bid when all have passed",
     Rules(
         name="dealer_must",
         player_range=(2, 6),
         bids=(TWO, THREE, MISERE, FOUR, NAP, WELLINGTON, BLUCHER),
         all_pass="dealer_one",
         dealer_out_from=5,
-    )
+    ),
 )
 
-# Source: Peel. Misère below Three and with trumps; the first caller stands for One.
-_add(
+_preset(
+    "W. H. Peel, Round Games with Cards, 1891",
     Rules(
         name="peel",
         player_range=(2, 6),
@@ -270,11 +282,11 @@ _add(
         packets="1x5",
         pool_dealer=1,
         dealer_out_from=6,
-    )
+    ),
 )
 
-# Small games for exact study (own).
-MINI = _add(
+MINI = _preset(
+    "ours, small enough for exact study",
     Rules(
         name="mini_2x4",
         player_range=(2, 2),
@@ -282,11 +294,11 @@ MINI = _add(
         deck=8,
         suits=2,
         hand_size=3,
-    )
+    ),
 )
-_add(replace(MINI, name="mini_2x5", deck=10))
-_add(replace(MINI, name="mini_3x4", deck=12, suits=3))
-_add(replace(MINI, name="mini_3p", deck=10, player_range=(3, 3)))
+_preset(SOURCES["mini_2x4"], replace(MINI, name="mini_2x5", deck=10))
+_preset(SOURCES["mini_2x4"], replace(MINI, name="mini_3x4", deck=12, suits=3))
+_preset(SOURCES["mini_2x4"], replace(MINI, name="mini_3p", deck=10, player_range=(3, 3)))
 
 
 def resolve(rules: str | Rules, options: Mapping[str, Any] | None = None) -> Rules:
@@ -304,3 +316,171 @@ def resolve(rules: str | Rules, options: Mapping[str, Any] | None = None) -> Rul
     if options is not None and not isinstance(options, Mapping):
         raise ValueError(f"options={options!r}: a mapping of option names to values")
     return chosen.with_options(options) if options else chosen
+
+
+_ALL_PASS = {
+    "next_dealer": "the cards are thrown in and the next player deals",
+    "dealer_one": "the last to speak must bid, One at least",
+    "eldest_one": "the player on the dealer's left stands for One",
+    "double_next": "the stakes are doubled until a maker has won",
+}
+_LEADS = {"lowest_trump": "leads its lowest trump", "lowest_plain": "leads the lowest side card"}
+
+
+def describe(rules: str | Rules) -> str:
+    """Return rules as a player would read them: players, pack, bids with prices, phases, source."""
+    rules = resolve(rules)
+    rows = [
+        ("players", _players(rules)),
+        ("pack", _pack(rules)),
+        ("bids", ", ".join(_bid(bid, rules) for bid in rules.all_bids)),
+        *(("", note) for note in _bid_notes(rules)),
+        ("phases", ", ".join(_phases(rules))),
+        ("all pass", _ALL_PASS[rules.all_pass]),
+        ("play", "; ".join(_play(rules))),
+        ("pool", "; ".join(_pool(rules)) or "none"),
+        ("match", _match(rules)),
+        ("source", SOURCES[rules.name] + (f"; changed: {rules.options}" if rules.options else "")),
+    ]
+    return "\n".join([rules.name, *(_row(key, text) for key, text in rows)])
+
+
+def _row(key: str, text: str) -> str:
+    return textwrap.fill(text, width=100, initial_indent=f"  {key:10s}", subsequent_indent=" " * 12)
+
+
+def table() -> str:
+    """Return all presets as a Markdown table, low bids first, prices as win/lose."""
+    lines = ["| preset | players | pack | bids: chips won from / lost to each opponent | source |"]
+    lines.append("|---|---|---|---|---|")
+    for name, rules in PRESETS.items():
+        bids = ", ".join(f"{bid.name} {bid.win}/{bid.lose}" for bid in rules.all_bids)
+        cells = (f"`{name}`", _players(rules), _pack(rules), bids, SOURCES[name])
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _players(rules: Rules) -> str:
+    low, high = rules.player_range
+    seats = f"{low}" if low == high else f"{low} to {high}"
+    if rules.dealer_out_from is None or rules.dealer_out_from > high:
+        return seats
+    return f"{seats}; from {rules.dealer_out_from} the dealer sits out"
+
+
+def _pack(rules: Rules) -> str:
+    low, high = rules.player_range
+    sizes = {rules.pack_size(players): players for players in range(low, high + 1)}
+    if len(sizes) == 1:
+        pack = f"{next(iter(sizes))} cards"
+    else:
+        packs = (f"{size} (up to {players})" for size, players in sizes.items())
+        pack = f"{', '.join(packs)} cards"
+    if rules.suits != 4:
+        pack += f" of {rules.suits} suits"
+    widow = {
+        "none": "", "peep": ", one on the table", "floater": ", one on the table (the floater)",
+        "garnet": ", a spare hand on the table",
+    }[rules.widow]  # fmt: skip
+    return f"{pack}{' and a joker' * rules.joker}, {rules.hand_size} each{widow}"
+
+
+def _bid(bid: Bid, rules: Rules) -> str:
+    price = f"{bid.name} {bid.win}/{bid.lose}"
+    extra = bid.overtrick + (rules.overtrick if 0 < bid.tricks < rules.num_tricks else 0)
+    if extra:
+        price += f" +{extra} an overtrick"
+    return price + (f" -{bid.undertrick} a trick missing" if bid.undertrick else "")
+
+
+def _bid_notes(rules: Rules) -> list[str]:
+    notes = [f"{bid.name} {_LEADS[bid.lead]}" for bid in rules.bids if bid.lead in _LEADS]
+    conditions = (
+        ("wellington", rules.wellington_over, rules.wellington_min_players),
+        ("blucher", rules.blucher_over, rules.blucher_min_players),
+    )
+    for name, over, players in conditions:
+        if name in [bid.name for bid in rules.bids]:
+            notes += [f"{name} only over another player's {over}"] * (over is not None)
+            notes += [f"{name} only with {players} players or more"] * (players > 0)
+    return notes
+
+
+def _phases(rules: Rules) -> list[str]:
+    looks = {"peep": " with looks at the widow", "floater": " with looks at the floater"}
+    first = "from the dealer" if rules.first_bidder == "dealer" else "from the dealer's left"
+    return [
+        "deal",
+        *[f"discard down to {rules.discard_to}"] * (rules.discard_to is not None),
+        *[f"buy cards at {rules.buy_cost} each"] * rules.buy,
+        f"auction {first}{looks.get(rules.widow, '')}",
+        *["taking the spare hand commits to nap"] * (rules.widow == "garnet"),
+        *["the dealer may hold or raise the highest bid"] * rules.hold,
+        *{
+            "peep": ["the maker may swap for the widow"],
+            "floater": ["a maker of a +f bid swaps for the floater"],
+        }.get(rules.widow, []),
+        *{
+            "maker_one": ["the maker may draw one card"],
+            "maker_then_opponents": ["the maker exchanges, then opponents up to as many"],
+        }.get(rules.draw, []),
+        "play",
+        "settlement",
+    ]
+
+
+def _play(rules: Rules) -> list[str]:
+    misere = next((bid for bid in rules.bids if bid.tricks == 0), None)
+    trumps = misere is not None and trumps_of(misere, rules) == TRUMPS_LED
+    exact = rules.misere_goal == "exact3_nt"
+    goal = "exactly three tricks" if exact else "no trick"
+    return [
+        "the maker's first card makes trumps",
+        *[f"misère: {goal}, {'with' if trumps else 'no'} trumps"] * (misere is not None),
+        *["a void hand must trump"] * rules.must_trump,
+        *["every card may be played, a revoke is settled at once"] * rules.allow_revoke,
+        "stops once the bid is made or lost" if rules.early_stop else "all tricks are played",
+    ]
+
+
+def _pool(rules: Rules) -> list[str]:
+    payments = {
+        f"{rules.pool_start} from each at the start": rules.pool_start,
+        f"{rules.pool_each} from each in every deal": rules.pool_each,
+        f"{rules.pool_dealer} from the dealer in every deal": rules.pool_dealer,
+        f"{rules.look_cost} for a look": rules.look_cost,
+        "what is paid for cards": rules.buy and rules.buy_cost,
+        f"{rules.garnet_pool} from a maker who fails with the spare hand": rules.garnet_pool,
+        "a failed bid pays it like one more opponent": rules.pool_fail == "as_player",
+        "a failed bid for all tricks doubles it": rules.pool_five_fail == "double",
+        f"{rules.pool_revoke} for a revoke": rules.pool_revoke,
+    }
+    due = [text for text, applies in payments.items() if applies]
+    return [*due, "taken by a made bid for all tricks"] if due else []
+
+
+def _match(rules: Rules) -> str:
+    ends = {
+        f"{rules.deals} deal{'s' * (rules.deals != 1)}": rules.deals,
+        f"until somebody has {rules.target}": rules.target,
+        f"{rules.chips} chips each until somebody has none": rules.chips,
+    }
+    return ", ".join(text for text, applies in ends.items() if applies)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the presets that the command line names, or all in a table."""
+    parser = argparse.ArgumentParser(
+        prog="python -m nap_env.presets", description="Describe the named rule sets of Nap."
+    )
+    parser.add_argument("preset", nargs="*", metavar="PRESET", help=f"of {', '.join(PRESETS)}")
+    names = parser.parse_args(arguments).preset
+    try:
+        print("\n\n".join(map(describe, names)) if names else table())
+    except ValueError as error:
+        parser.exit(2, f"{parser.prog}: {error}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,6 +1,6 @@
-"""A deal as text, from its record: the transcript in errors, and the `ansi` view of a table."""
+"""A deal as text: the transcript in errors, and the table as a person would note it down."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nap_env.cards import CARDS, SUIT_NAMES, SUITS
@@ -17,58 +17,68 @@ def transcript(record: Record) -> str:
     )
 
 
-def table_text(record: Record, viewer: int | None = None, to_move: int | None = None) -> str:
-    """Return a deal as a person would note it down.
+def table_text(
+    record: Record,
+    hands: Sequence[Sequence[str]],
+    num_played: int,
+    viewer: int | None,
+    to_move: int | None,
+) -> str:
+    """Return a table as text.
 
     Args:
         record: the deal so far.
-        viewer: the seat whose cards are shown; None shows every hand. Once the deal is over all
-            hands are shown.
+        hands: the cards that each seat holds now.
+        num_played: how many of the record's last card events were cards played.
+        viewer: the seat whose cards and discards are shown; None shows those of all.
         to_move: the seat that is to move, if any.
     """
-    result = record.get("result")
-    if result is not None:
-        viewer = None
-    seats = range(record["num_players"])
-    calls = [event for event in record["events"] if event[1] not in CARDS]
-    plays = [event for event in record["events"] if event[1] in CARDS]
     lines = [f"{record['rules']}, {record['num_players']} players, seat {record['dealer']} deals"]
     if record["pool"] or record["multiplier"] != 1:
         lines[0] += f", pool {record['pool']}, stakes times {record['multiplier']}"
-    for seat in seats:
-        held = held_cards(record, seat)
-        shown = " ".join(held) if viewer in (None, seat) else " ".join(["--"] * len(held))
-        lines.append(f"  seat {seat}: {shown or 'no cards'}")
-    lines.append("calls:   " + (", ".join(f"{seat} {name}" for seat, name in calls) or "none yet"))
-    hands = sum(1 for hand in record["hands"] if hand)
-    won = [0] * record["num_players"]
-    for number in range(0, len(plays), hands):
-        trick = plays[number : number + hands]
-        line = f"trick {number // hands + 1}: " + "  ".join(f"{s} {card}" for s, card in trick)
-        if number + hands < len(plays):
-            winner = plays[number + hands][0]
-        elif result is not None and len(trick) == hands:
-            winner = next(seat for seat in seats if result["tricks"][seat] > won[seat])
-        elif to_move is not None and len(trick) == hands:
-            winner = to_move
-        else:
-            winner = None
-        if winner is not None:
-            won[winner] += 1
-            line += f"  -> {winner}"
-        lines.append(line)
+    for seat, hand in enumerate(hands):
+        cards = sorted(hand, key=CARDS.index, reverse=True)
+        shown = cards if viewer in (None, seat) else ["--"] * len(cards)
+        lines.append(f"  seat {seat}: {' '.join(shown) or 'no cards'}")
+    card_events = [event for event in record["events"] if event[1] in CARDS]
+    plays = card_events[len(card_events) - num_played :]
+    marks = card_events[: len(card_events) - num_played]
+    calls = [
+        f"{seat} {'--' if [seat, name] in marks and viewer not in (None, seat) else name}"
+        for seat, name in record["events"]
+        if [seat, name] not in plays
+    ]
+    lines.append("calls:   " + (", ".join(calls) or "none yet"))
+    result = record.get("result")
+    lines += _trick_lines(record, plays, to_move)
     if result is None:
-        lines.append(f"to move: {'nobody' if to_move is None else f'seat {to_move}'}")
+        lines.append("to move: " + ("nobody" if to_move is None else f"seat {to_move}"))
     else:
         lines += _result_lines(result)
     return "\n".join(lines)
 
 
-def held_cards(record: Record, seat: int) -> list[str]:
-    """Return the cards that a seat still holds, by suit, spades first, high to low."""
-    played = {card for player, card in record["events"] if player == seat and card in CARDS}
-    held = [card for card in record["hands"][seat] if card not in played]
-    return sorted(held, key=CARDS.index, reverse=True)
+def _trick_lines(record: Record, plays: Sequence[Any], to_move: int | None) -> list[str]:
+    """Return a line a trick: who played what, and who took it."""
+    size = sum(1 for hand in record["hands"] if hand)
+    won = [0] * record["num_players"]
+    lines = []
+    for start in range(0, len(plays), size):
+        trick = plays[start : start + size]
+        line = f"trick {start // size + 1}: " + "  ".join(f"{seat} {card}" for seat, card in trick)
+        winner = None
+        if start + size < len(plays):
+            winner = plays[start + size][0]
+        elif len(trick) == size and "result" in record:
+            tricks = record["result"]["tricks"]
+            winner = next((seat for seat, won_ in enumerate(won) if tricks[seat] > won_), None)
+        elif len(trick) == size:
+            winner = to_move
+        if winner is not None:
+            won[winner] += 1
+            line += f"  -> {winner}"
+        lines.append(line)
+    return lines
 
 
 def _result_lines(result: Mapping[str, Any]) -> list[str]:

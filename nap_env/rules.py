@@ -190,6 +190,8 @@ class Rules:
     """Chips for each card bought, into the pool."""
     draw: str = "none"
     """Exchange after the auction: none, maker_then_opponents (4.6), maker_one (4.9)."""
+    scheme: str = "table"
+    """The tariff that unlisted bids take: table, or alt, which pays single tricks (RULES 4.11)."""
     overtrick: int = 0
     """Chips from each opponent for each trick above a made bid for fewer than all the tricks."""
     stake: int = 1
@@ -243,10 +245,10 @@ class Rules:
         names = {field.name for field in fields(self)} - {"name"}
         changes = {key: _from_json(key, value) for key, value in options.items()}
         for key in changes:
-            if key not in names | {"pay", "lead", "scheme"}:
+            if key not in names | {"pay", "lead"}:
                 raise ValueError(f"option {key!r} is not known; there are {sorted(names)}")
         listed = changes.pop("bids", tuple(bid.name for bid in self.bids))
-        merged = self._rows(listed, changes.pop("scheme", self.scheme))
+        merged = self._rows(listed, changes.get("scheme", self.scheme))
         for name, price in (changes.pop("pay", None) or {}).items():
             _one_of("pay of", name, merged)
             if not isinstance(price, list | tuple) or len(price) != 2:
@@ -279,8 +281,6 @@ class Rules:
             if field.name not in ("name", "bids")
             and getattr(self, field.name) != getattr(preset, field.name)
         }
-        if self.scheme != preset.scheme:
-            result["scheme"] = self.scheme
         if [bid.name for bid in self.bids] != [bid.name for bid in preset.bids]:
             result["bids"] = [bid.name for bid in self.bids]
         before = preset._rows([bid.name for bid in self.bids], self.scheme)
@@ -291,11 +291,6 @@ class Rules:
         }
         lead = {bid.name: bid.lead for bid in self.bids if bid.lead != before[bid.name].lead}
         return result | ({"pay": pay} if pay else {}) | ({"lead": lead} if lead else {})
-
-    @property
-    def scheme(self) -> str:
-        """`alt` where single tricks missing are paid (RULES 4.11), else `table`."""
-        return "alt" if any(bid.undertrick for bid in self.bids) else "table"
 
     @property
     def all_bids(self) -> tuple[Bid, ...]:
@@ -372,6 +367,7 @@ CHOICES = {
     "misere_trump": ("none", "lead"),
     "widow": ("none", "peep", "floater", "garnet"),
     "draw": ("none", "maker_then_opponents", "maker_one"),
+    "scheme": tuple(TARIFFS),
     "transfer": ("each", "split"),
     "pool_fail": ("none", "as_player"),
     "pool_five_fail": ("none", "double"),
@@ -636,7 +632,7 @@ def _made_with(bid: Bid, rules: Rules) -> _Range:
     return _Range(3, 3) if rules.misere_goal == "exact3_nt" else _Range(0, 0)
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=256, typed=True)
 def rules_table(
     rules: Rules, num_players: int, observation_layout: str = "fixed"
 ) -> npt.NDArray[np.void]:
@@ -713,7 +709,8 @@ def rules_table(
     row["private_planes"] = full or rules.exchanges
     row["order_words"] = 7 if full else -(-hands * rules.num_tricks // 8)
     _fill_bids(row, rules, num_players)
-    row["early_stop"] = rules.early_stop and not (row["overtrick"].any() or row["undertrick"].any())
+    pays_single_tricks = row["overtrick"].any() or row["undertrick"].any() or rules.overtrick
+    row["early_stop"] = rules.early_stop and rules.scheme == "table" and not pays_single_tricks
     table.flags.writeable = False
     return table
 
