@@ -1,5 +1,6 @@
 """One game stepped from Python: what records, environments and people at the table use."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from nap_env.engine.state import (
     seed_game,
 )
 from nap_env.engine.step import new_match, next_deal, open_deal, random_action, step
-from nap_env.observation import VIEW, layout, observe
+from nap_env.observation import layout, show
 from nap_env.render import table_text, transcript
 from nap_env.rules import POOL_CAP, Rules, rules_table
 
@@ -63,28 +64,8 @@ def _random_action(games):
 
 
 @kernel
-def _observe(games, table, views, seat, num_planes, observation, mask):
-    """Write a seat's dense observation int8 (K,) and mask int8 (A,), all zero if not to move."""
-    g = games[0]
-    view = views[0]
-    observe(g, table[0], seat, view)
-    place = 0
-    for plane in range(num_planes):
-        bits = view["planes"][plane]
-        for bit in range(64):
-            observation[place + bit] = (bits >> bit) & 1
-        place += 64
-    for entry in range(place, len(observation)):
-        observation[entry] = lane(view["scalars"][(entry - place) >> 3], entry & 7)
-    legal = g["legal"]
-    bids = g["legal_bids"]
-    if seat != g["seat"]:
-        legal = np.int64(0)
-        bids = np.int64(0)
-    for action in range(FIRST_BID):
-        mask[action] = (legal >> action) & 1
-    for action in range(FIRST_BID, len(mask)):
-        mask[action] = (bids >> (action - FIRST_BID)) & 1
+def _show(games, table, sights, seat):
+    show(games[0], table[0], seat, sights[0])
 
 
 def hash_seed(seed: int | None) -> np.uint64:
@@ -150,7 +131,7 @@ class Game:
         self.layout = layout(rules, num_players, observation_layout)
         self.games = games
         self._table = table
-        self._views = np.zeros(1, VIEW)
+        self._sight = self.layout.new_sight()
         # Views of single fields: reading them is several times faster than through the record.
         self._seat, self._phase = games["seat"], games["phase"]
         self._legal, self._legal_bids = games["legal"], games["legal_bids"]
@@ -320,6 +301,29 @@ class Game:
         """
         return self.step(action_id(name))
 
+    def replay(self, events: Iterable[Any]) -> None:
+        """Let the events of a record happen.
+
+        Args:
+            events: [seat, action name] pairs.
+
+        Raises:
+            ValueError: something else than a pair, or an unknown action; says which event.
+            IllegalActionError: an action that is not legal, or a seat that is not to move.
+        """
+        for number, event in enumerate(events):
+            if not isinstance(event, list | tuple) or len(event) != 2:
+                raise ValueError(f"event {number}: {event!r} is not [seat, action name]")
+            seat, name = event
+            if seat != self.seat and not self.over:
+                raise IllegalActionError(
+                    f"event {number}: {event!r}, but seat {self.seat} is to move"
+                )
+            try:
+                self.act(name)
+            except ValueError as error:
+                raise type(error)(f"event {number}: {error}") from None
+
     def random_action(self) -> int:
         """Return a uniformly random legal action from the game's own stream."""
         return int(_random_action(self.games))
@@ -329,22 +333,19 @@ class Game:
 
         The mask of a seat that is not to move is all zero.
         """
-        observation = np.empty(self.layout.size, np.int8)
-        mask = np.empty(NUM_ACTIONS, np.int8)
-        _observe(
-            self.games, self._table, self._views, seat, self.layout.num_planes, observation, mask
-        )
-        return observation, mask
+        sight = self._sight
+        _show(self.games, self._table, sight, seat)
+        observation = sight["observation"][0, : self.layout.size].view(np.int8)
+        return observation.copy(), sight["mask"][0].copy()
 
     def rewards(self) -> list[int]:
         """Return what each seat's chips changed in the finished deal.
 
         The first deal of a match brings `pool_start` with it, the last one the shares of the pool.
         """
-        g = self.games
-        return [int(p + s) for p, s in zip(g["payments"][0], g["shares"][0], strict=True)][
-            : self.num_players
-        ]
+        g = self.games[0]
+        rewards: list[int] = (g["payments"] + g["shares"])[: self.num_players].tolist()
+        return rewards
 
     def illegal(self, action: Any) -> IllegalActionError:
         """Return the error for an action that is not legal here: why, what is, and the deal."""

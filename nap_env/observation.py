@@ -16,8 +16,9 @@ import functools
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from nap_env.actions import NUM_BIDS
+from nap_env.actions import FIRST_BID, NUM_ACTIONS, NUM_BIDS
 from nap_env.cards import NUM_CARDS, NUM_SUITS
 from nap_env.engine.kernel import kernel
 from nap_env.engine.state import (
@@ -27,6 +28,7 @@ from nap_env.engine.state import (
     PHASES,
     PLAY,
     WINNING_FLAG,
+    lane,
     lanes,
 )
 from nap_env.rules import MAX_HAND, MAX_SEATS, TRUMPS_NONE, Rules, rules_table
@@ -106,6 +108,19 @@ VIEW = np.dtype([("planes", np.int64, MAX_PLANES), ("scalars", np.uint64, MAX_SC
 """Scratch into which `observe` writes one seat's view; `planes` may use the sign bit."""
 
 
+SIGHT = np.dtype(
+    [
+        ("view", VIEW),
+        ("num_planes", np.int64),  # of the layout
+        ("size", np.int64),  # of the layout
+        ("observation", np.uint8, WORD * MAX_PLANES + 8 * MAX_SCALAR_WORDS),  # the bytes of int8
+        ("mask", np.int8, NUM_ACTIONS),
+    ],
+    align=True,
+)
+"""What one seat sees in the dense form, as `show` writes it for a single game."""
+
+
 class Layout:
     """Where each field stands in the observations of given rules and players.
 
@@ -145,6 +160,13 @@ class Layout:
         self.size = at
         self.num_planes = self.num_bits // WORD
         self.num_scalars = self.size - self.num_bits
+
+    def new_sight(self) -> npt.NDArray[np.void]:
+        """Return SIGHT (1,) for observations of this layout."""
+        sight = np.zeros(1, SIGHT)
+        sight["num_planes"] = self.num_planes
+        sight["size"] = self.size
+        return sight
 
     def slice(self, name: str, seat: int = 0) -> slice:
         """Return where a field stands in the dense form.
@@ -281,3 +303,32 @@ def _turned(word, seat, players):
     low = word >> _U(8 * seat)
     high = word << _U(8 * (players - seat))
     return (low | high) & (_U(0xFFFFFFFFFFFFFFFF) >> _U(8 * (MAX_SEATS - players)))
+
+
+@kernel
+def show(g, rules, seat, sight):
+    """Write what `seat` sees in the dense form; its mask is all zero if it is not to move.
+
+    Args:
+        g: the game.
+        rules: the rules.
+        seat: the observer.
+        sight: a record of dtype SIGHT with the layout's sizes.
+    """
+    view = sight["view"]
+    observation = sight["observation"]
+    mask = sight["mask"]
+    observe(g, rules, seat, view)
+    place = 0
+    for plane in range(sight["num_planes"]):
+        bits = view["planes"][plane]
+        for bit in range(WORD):
+            observation[place + bit] = (bits >> bit) & 1
+        place += WORD
+    for entry in range(place, sight["size"]):
+        observation[entry] = lane(view["scalars"][(entry - place) >> 3], entry & 7)
+    mover = np.int64(seat == g["seat"])
+    for action in range(FIRST_BID):
+        mask[action] = (g["legal"] >> action) & mover
+    for action in range(FIRST_BID, NUM_ACTIONS):
+        mask[action] = (g["legal_bids"] >> (action - FIRST_BID)) & mover

@@ -75,13 +75,7 @@ def replay(record: Any) -> Game:
         IllegalActionError: an event of a seat that is not to move, or that is not legal.
     """
     game = open_record(record)
-    for number, (seat, name) in enumerate(record["events"]):
-        if seat != game.seat and not game.over:
-            raise IllegalActionError(f"event {number}: seat {game.seat} is to move, not {seat}")
-        try:
-            game.act(name)
-        except IllegalActionError as error:
-            raise IllegalActionError(f"event {number}: {error}") from None
+    game.replay(record["events"])
     return game
 
 

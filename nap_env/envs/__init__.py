@@ -1,0 +1,1 @@
+"""Nap as environments of other libraries' kind."""

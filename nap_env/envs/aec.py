@@ -1,0 +1,581 @@
+"""Nap as a PettingZoo AEC environment: one agent a seat, one decision a step.
+
+The agents are `player_0` to `player_{n-1}`, by seat. An episode is one match, which is one deal
+unless the rules say otherwise: after a deal inside a match everybody's chips are paid as rewards
+and the next deal is dealt. All agents end together, at the end of the match.
+"""
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from operator import index
+from typing import Any, Self
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from pettingzoo import AECEnv
+
+from nap_env.actions import FIRST_BID, NUM_ACTIONS, IllegalActionError
+from nap_env.engine.kernel import kernel
+from nap_env.engine.state import OVER
+from nap_env.engine.step import step
+from nap_env.game import Game, hash_seed
+from nap_env.observation import SIGHT, layout, show
+from nap_env.presets import resolve
+from nap_env.rules import MAX_SEATS, TABLE, Rules, rules_table
+
+MASK_IN = ("both", "obs", "info")
+
+_DEAL_OVER, _MATCH_OVER, _CUT_OFF, _ILLEGAL = -1, -2, -3, -4
+
+_DESK = np.dtype(
+    [
+        ("rules", TABLE),
+        ("sight", SIGHT),
+        ("pool", np.int64),
+        ("scores", np.int64, MAX_SEATS),
+        ("rewards", np.int64, MAX_SEATS),  # of the deal, once it is over
+    ],
+    align=True,
+)
+"""What the kernels below need beside the game: arguments of a compiled call cost more than its
+work, so that all of it travels as one."""
+
+
+@kernel
+def _take(games, desk, action):
+    """Take an action if it is legal; return as `_open` does, or _ILLEGAL."""
+    g = games[0]
+    in_bids = action >= FIRST_BID
+    legal = g["legal_bids"] >> (action - FIRST_BID) if in_bids else g["legal"] >> action
+    if not legal & 1:
+        return np.int64(_ILLEGAL)
+    step(g, desk[0]["rules"], action)
+    return _next(g, desk[0])
+
+
+@kernel
+def _open(games, desk):
+    """Show what the seat to move sees, and return the seat; or return how the deal has ended."""
+    return _next(games[0], desk[0])
+
+
+@kernel
+def _next(g, d):
+    """Do what `_open` does, for a game's record and the desk's."""
+    if g["phase"] != OVER:
+        _show(g, d, g["seat"])
+        return g["seat"]
+    for seat in range(MAX_SEATS):
+        d["rewards"][seat] = g["payments"][seat] + g["shares"][seat]
+        d["scores"][seat] = g["scores"][seat]
+    if g["match_over"] == 0:
+        return np.int64(_DEAL_OVER)
+    return np.int64(_CUT_OFF if g["truncated"] != 0 else _MATCH_OVER)
+
+
+@kernel
+def _look(games, desk, seat):
+    """Show what a seat sees."""
+    _show(games[0], desk[0], seat)
+
+
+@kernel
+def _show(g, d, seat):
+    """Write on the desk what a seat sees, and the exact chips."""
+    show(g, d["rules"], seat, d["sight"])
+    d["pool"] = g["pool"]
+    for other in range(MAX_SEATS):
+        d["scores"][other] = g["scores"][other]
+
+
+class OrderError(AttributeError, AssertionError):
+    """A call before `reset`, or after the last agent has left.
+
+    PettingZoo's order enforcing wrapper raises one base class or the other.
+    """
+
+
+class OutOfBoundsError(IllegalActionError, AssertionError):
+    """An action that is not in the action space; PettingZoo's wrapper raises AssertionError."""
+
+
+class _FromReset:
+    """An attribute that `reset` makes: until then, reading it raises OrderError.
+
+    A `__getattr__` would do the same, but slows down every other attribute.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name.lstrip("_")
+
+    def __get__(self, env: object, owner: type | None = None) -> Any:
+        if env is None:
+            return self
+        raise OrderError(f"call reset() first: before it there is no {self._name}")
+
+
+def _from_reset() -> Any:
+    return _FromReset()
+
+
+class RawNapEnv(AECEnv):  # type: ignore[misc]
+    """A table of Nap. An illegal action raises IllegalActionError and changes nothing.
+
+    `observe` and `last` give `{"observation": int8 (K,), "action_mask": int8 (A,)}`; the layout of
+    the observation is `nap_env.observation.FIELDS`, what the actions mean is
+    `nap_env.actions.ACTIONS`. `infos[agent]` holds
+
+    * `action_mask`: int8 (A,);
+    * `scores`: chips that each seat, from seat 0 on, has won in the match so far;
+    * `pool`: chips in the pool (the observation has these numbers cut off at the ends of int8).
+
+    The mask of an agent that is not to move is all zero. Every array is new: none changes later,
+    and changing one does not change the game. `copy.deepcopy` and `pickle` keep the whole game.
+
+    Attributes:
+        rules, num_players: as they say.
+        layout: where the fields of an observation stand.
+        state_space: what `state` returns.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo's name and type
+        "name": "nap_v0",
+        "render_modes": ["ansi"],
+        "render_fps": 1,
+        "is_parallelizable": False,
+    }
+
+    agents: list[str] = _from_reset()
+    agent_selection: str = _from_reset()
+    rewards: dict[str, int] = _from_reset()
+    terminations: dict[str, bool] = _from_reset()
+    truncations: dict[str, bool] = _from_reset()
+    _game: Game = _from_reset()
+
+    _SNAPSHOT = (
+        *("agents", "agent_selection", "rewards", "_cumulative_rewards"),
+        *("terminations", "truncations", "_playing", "_paid", "_scores"),
+    )
+
+    def __init__(
+        self,
+        rules: str | Rules = "standard",
+        num_players: int = 4,
+        *,
+        options: Mapping[str, Any] | None = None,
+        mask_in: str = "both",
+        flat_obs: bool = False,
+        observation_layout: str = "fixed",
+        render_mode: str | None = None,
+        reveal: bool = False,
+    ) -> None:
+        """Set the table; `reset` deals.
+
+        Args:
+            rules: a preset's name, or rules.
+            num_players: players at the table.
+            options: changes to the rules, as in a deal record.
+            mask_in: where the action mask is: in the observation (`obs`), in the info, or `both`.
+            flat_obs: the observation is the plain int8 array, and the mask is in the info only.
+            observation_layout: `fixed` for these rules and players, or `full`, one for all.
+            render_mode: None, or `ansi`: `render` returns text.
+            reveal: `render` shows all hands, not only that of the seat to move.
+
+        Raises:
+            ValueError: an argument that is not allowed.
+        """
+        if mask_in not in MASK_IN:
+            raise ValueError(f"mask_in={mask_in!r}: allowed are {', '.join(MASK_IN)}")
+        if flat_obs and mask_in == "obs":
+            raise ValueError(
+                "mask_in='obs' with flat_obs=True: a plain array has no place for the mask; "
+                "allowed are both, info"
+            )
+        modes = self.metadata["render_modes"]
+        if render_mode is not None and render_mode not in modes:
+            raise ValueError(f"render_mode={render_mode!r}: allowed are None, {', '.join(modes)}")
+        self.rules = resolve(rules, options)
+        self.num_players = num_players
+        self.render_mode = render_mode
+        self.layout = layout(self.rules, num_players, observation_layout)
+        self._observation_layout = observation_layout
+        self._reveal = reveal
+        self._flat = flat_obs
+        self._mask_in_obs = mask_in != "info" and not flat_obs
+        self._mask_in_info = mask_in != "obs"
+        self.possible_agents = [f"player_{seat}" for seat in range(num_players)]
+        self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
+        self._make_spaces()
+        self._desk = np.zeros(1, _DESK)
+        self._desk["rules"] = rules_table(self.rules, num_players, observation_layout)
+        self._desk["sight"] = self.layout.new_sight()
+        self._view_desk()
+        self._cumulative_rewards: dict[str, int] = {}
+        self._infos: dict[str, dict[str, Any]] = {}
+        self._shown: str | None = None
+        self._playing = False
+
+    def _make_spaces(self) -> None:
+        def numbers(*shape: int) -> spaces.Box:
+            return spaces.Box(-128, 127, shape, np.int8)
+
+        self.state_space = numbers(self.num_players * self.layout.size)
+        observation: spaces.Space[Any] = numbers(self.layout.size)
+        if not self._flat:
+            parts: dict[str, spaces.Space[Any]] = {"observation": observation}
+            if self._mask_in_obs:
+                parts["action_mask"] = spaces.Box(0, 1, (NUM_ACTIONS,), np.int8)
+            observation = spaces.Dict(parts)
+        self.observation_spaces = dict.fromkeys(self.possible_agents, observation)
+        action = spaces.Discrete(NUM_ACTIONS)
+        self.action_spaces = dict.fromkeys(self.possible_agents, action)
+
+    def _view_desk(self) -> None:
+        self._observation = self._desk["sight"]["observation"][0, : self.layout.size].view(np.int8)
+        self._mask = self._desk["sight"]["mask"][0]
+        self._pool = self._desk["pool"]
+        self._chips = self._desk["scores"][0, : self.num_players]
+        self._rewards = self._desk["rewards"][0, : self.num_players]
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        """Return the observation space, one object for all agents."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        """Return the action space, one object for all agents."""
+        return self.action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
+        """Deal the first deal of a new match.
+
+        Args:
+            seed: restarts the random stream of the deals; without it the stream goes on, after
+                fresh entropy at the first `reset`.
+            options: sets up a deal; what is not given comes from the stream. The keys are those of
+                a deal record: `dealer`, `hands`, `widow`, `stock`, `pool`, `multiplier`, `scores`.
+                Or `record`, a whole deal record of these rules and players: the game then stands
+                after its events. A record of a complete deal leaves every agent terminated, with
+                the deal's reward. The key `options` is ignored.
+
+        Raises:
+            ValueError: a seed, a key or a deal that is not possible. The game is then unchanged.
+            IllegalActionError: an event of the record is illegal. The game is then unchanged.
+        """
+        stream = None if seed is None else hash_seed(seed)
+        game = self._some_game()
+        if options:
+            deal, events = self._given(options)
+            game = game.clone()
+            game.set_up(seed=stream, **deal)
+            game.replay(events)
+        else:
+            game.reset(stream)
+        self._game = game
+        self.agents = self.possible_agents[:]
+        self.rewards = dict.fromkeys(self.agents, 0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self._playing = True
+        self._paid = False
+        self._moved = True
+        self._open_deal()
+
+    def _some_game(self) -> Game:
+        """Return the game on the table, or a new one before the first `reset`."""
+        if hasattr(self, "_game"):
+            return self._game
+        layout_name = self._observation_layout
+        return Game(self.rules, self.num_players, observation_layout=layout_name)
+
+    def _given(self, options: Mapping[str, Any]) -> tuple[dict[str, Any], Sequence[Any]]:
+        """Return the deal that `reset` must set up, and the events that have happened in it."""
+        if not isinstance(options, Mapping):
+            raise ValueError(f"options={options!r}: a mapping is allowed, or None")
+        allowed = (*Game.DEAL_KEYS, "record", "options")
+        unknown = [key for key in options if key not in allowed]
+        if unknown:
+            raise ValueError(f"options: unknown {unknown!r}; allowed are {', '.join(allowed)}")
+        deal = {key: options[key] for key in Game.DEAL_KEYS if key in options}
+        if "record" not in options:
+            return deal, ()
+        if deal:
+            raise ValueError(f"options: {', '.join(deal)} beside record, which has its own")
+        record = options["record"]
+        if not isinstance(record, Mapping):
+            raise ValueError(f"record={record!r}: a deal record is a mapping")
+        for key in ("rules", "num_players"):
+            if key not in record:
+                raise ValueError(f"record: the key {key!r} is missing")
+        rules = resolve(record["rules"], record.get("options"))
+        if rules != self.rules:
+            raise ValueError(
+                f"record of rules={rules.name!r}, options={rules.options}: "
+                f"this table plays rules={self.rules.name!r}, options={self.rules.options}"
+            )
+        if record["num_players"] != self.num_players:
+            raise ValueError(
+                f"record of num_players={record['num_players']!r}: "
+                f"this table has {self.num_players}"
+            )
+        events = record.get("events", ())
+        if not isinstance(events, list | tuple):
+            raise ValueError(f"record: events={events!r}: a list of [seat, action name]")
+        return {key: record[key] for key in Game.DEAL_KEYS if key in record}, events
+
+    def step(self, action: Any) -> None:
+        """Let the agent to move take an action; an agent that has ended takes None and leaves.
+
+        Args:
+            action: an integer of any type.
+
+        Raises:
+            OrderError: before `reset`, or after the last agent has left.
+            OutOfBoundsError: not an action. Nothing is changed.
+            IllegalActionError: an action that is not legal here (`raw_env`). Nothing is changed.
+            ValueError: an agent that has ended takes only None.
+        """
+        agent = self.agent_selection
+        if not self._playing:
+            self._leave(agent, action)
+            return
+        try:
+            number = index(action)
+        except TypeError:
+            number = -1
+        if not 0 <= number < NUM_ACTIONS:
+            raise OutOfBoundsError(str(self._game.illegal(action)))
+        seat = _take(self._game.games, self._desk, number)
+        if seat == _ILLEGAL:
+            self._refuse(number)
+            return
+        self._moved = True
+        self._infos = {}
+        self._cumulative_rewards[agent] = 0
+        if self._paid:
+            self.rewards = dict.fromkeys(self.agents, 0)
+            self._paid = False
+        if seat < 0:
+            self._close_deal(seat)
+        else:
+            self._shown = self.agent_selection = self.possible_agents[seat]
+
+    def _close_deal(self, ending: int) -> None:
+        """Pay for the deal; end the match, or go on with its next deal."""
+        self._pay(self._rewards.tolist())
+        if ending == _DEAL_OVER:
+            self._game.next_deal()
+            self._open_deal()
+        else:
+            self._end(truncated=ending == _CUT_OFF)
+
+    def _open_deal(self) -> None:
+        """Give the first decision of a deal, or of what is left of it, to its seat."""
+        seat = _open(self._game.games, self._desk)
+        if seat < 0:  # a record of the whole deal has been set up
+            self._pay(self._rewards.tolist())
+            self._end(truncated=seat == _CUT_OFF)
+            return
+        self._infos = {}
+        self._scores = tuple(self._chips.tolist())
+        self._shown = self.agent_selection = self.possible_agents[seat]
+
+    def _refuse(self, action: int) -> None:
+        """Answer an illegal action."""
+        raise self._game.illegal(action)
+
+    def _leave(self, agent: str, action: Any) -> None:
+        """Let an agent that has ended leave the table."""
+        if not self.agents:
+            raise OrderError("step: every agent has left; call reset()")
+        if action is not None:
+            raise ValueError(f"step: {agent} has ended, action {action!r}: only None is allowed")
+        self.agents = self.agents[1:]
+        del self.terminations[agent], self.truncations[agent], self._cumulative_rewards[agent]
+        self._infos.pop(agent, None)
+        self.rewards = dict.fromkeys(self.agents, 0)
+        self._moved = True
+        if self.agents:
+            self.agent_selection = self.agents[0]
+
+    def _pay(self, rewards: list[int]) -> None:
+        self._paid = True
+        self.rewards = dict(zip(self.agents, rewards, strict=True))
+        for agent, reward in self.rewards.items():
+            self._cumulative_rewards[agent] += reward
+
+    def _end(self, truncated: bool) -> None:
+        """End the episode for all agents; the first of them leaves first."""
+        self._playing = False
+        self._infos = {}
+        self._shown = None
+        self._scores = tuple(self._chips.tolist())
+        ended = self.truncations if truncated else self.terminations
+        for agent in self.agents:
+            ended[agent] = True
+        self.agent_selection = self.agents[0]
+
+    def observe(self, agent: str) -> Any:
+        """Return what an agent sees; see the class.
+
+        Raises:
+            OrderError: before `reset`.
+            ValueError: there is no such agent.
+        """
+        if agent != self._shown:
+            self._show(agent)
+        observation = self._observation.copy()
+        if self._flat:
+            return observation
+        if not self._mask_in_obs:
+            return {"observation": observation}
+        return {"observation": observation, "action_mask": self._mask.copy()}
+
+    def _show(self, agent: str) -> None:
+        """Have an agent's observation and mask on the desk."""
+        if agent not in self._seats:
+            agents = ", ".join(self.possible_agents)
+            raise ValueError(f"agent {agent!r}: there are {agents}")
+        _look(self._game.games, self._desk, self._seats[agent])
+        self._shown = agent
+
+    @property
+    def infos(self) -> dict[str, dict[str, Any]]:
+        """What each agent that has not left is told beside its observation; see the class."""
+        for agent in self.agents:
+            if agent not in self._infos:
+                self._inform(agent)
+        return self._infos
+
+    def _inform(self, agent: str) -> dict[str, Any]:
+        """Make an agent's info for this step."""
+        if agent != self._shown:
+            self._show(agent)
+        info: dict[str, Any] = {"scores": self._scores, "pool": self._pool.item()}
+        if self._mask_in_info:
+            info["action_mask"] = self._mask.copy()
+        self._infos[agent] = info
+        return info
+
+    def last(self, observe: bool = True) -> tuple[Any, int, bool, bool, dict[str, Any]]:
+        """Return what the agent to move gets.
+
+        Returns:
+            Its observation (None if not wanted), the sum of its rewards since its last step,
+            whether it has been terminated, whether it has been truncated, and its info.
+
+        Raises:
+            OrderError: before `reset`, or after the last agent has left.
+        """
+        agent = self.agent_selection
+        if not self.agents:
+            raise OrderError("last: every agent has left; call reset()")
+        return (
+            self.observe(agent) if observe else None,
+            self._cumulative_rewards[agent],
+            self.terminations[agent],
+            self.truncations[agent],
+            self._infos.get(agent) or self._inform(agent),
+        )
+
+    def agent_iter(self, max_iter: int = 2**63) -> Iterator[str]:
+        """Yield the agent to move until all have left; call `step` once for each.
+
+        Raises:
+            OrderError: before `reset`, or when the loop goes on without `step` or `reset`.
+        """
+        return self._turns(max_iter) if self.agents else iter(())
+
+    def _turns(self, max_iter: int) -> Iterator[str]:
+        while self.agents and max_iter > 0:
+            if not self._moved:
+                raise OrderError("agent_iter: call step() or reset() for every agent of the loop")
+            self._moved = False
+            max_iter -= 1
+            yield self.agent_selection
+
+    def state(self) -> npt.NDArray[np.int8]:
+        """Return everything that the seats see, for a centralised critic.
+
+        Returns:
+            int8 (num_players * K,): the observations of seat 0, 1, .. one after the other, so that
+            `reshape(num_players, K)` has a row for each seat, in which that seat comes first.
+        """
+        rows = np.empty((self.num_players, self.layout.size), np.int8)
+        for agent, seat in self._seats.items():
+            self._show(agent)
+            rows[seat] = self._observation
+        return rows.reshape(-1)
+
+    def record(self) -> dict[str, Any]:
+        """Return the deal so far as a record, with its result once it is over."""
+        return self._game.record()
+
+    def render(self) -> str | None:
+        """Return the table as text (`ansi`), with the cards of the seat to move.
+
+        All hands are shown once the deal is over, or always if `reveal` is set.
+        """
+        game = self._game
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() does nothing without a render_mode, such as ansi")
+            return None
+        viewer = None if self._reveal else game.seat
+        return game.text(viewer, playing=self._playing)
+
+    def close(self) -> None:
+        """Do nothing: there is no window."""
+
+    def clone(self) -> Self:
+        """Return an independent copy in the same position, random streams included."""
+        return copy.deepcopy(self)
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the position, random streams included, as `set_state` takes it."""
+        return {
+            "rules": self.rules,
+            "num_players": self.num_players,
+            "game": self._game.games.copy(),
+            **{name: copy.copy(getattr(self, name)) for name in self._SNAPSHOT},
+        }
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Go to a position that `get_state` returned, here or in another table like this.
+
+        Raises:
+            ValueError: the position is of other rules or players.
+        """
+        for key, here in (("rules", self.rules), ("num_players", self.num_players)):
+            if state[key] != here:
+                raise ValueError(f"state of {key}={state[key]!r}: this table has {here!r}")
+        self._game = self._some_game()
+        self._game.games[:] = state["game"]
+        for name in self._SNAPSHOT:
+            setattr(self, name, copy.copy(state[name]))
+        self._infos = {}
+        self._shown = None
+        self._moved = True
+
+    def __setstate__(self, attributes: dict[str, Any]) -> None:
+        """Take the attributes of a copy, and look at its own desk."""
+        self.__dict__.update(attributes)
+        self._view_desk()
+
+
+class NapEnv(RawNapEnv):
+    """A table of Nap at which an illegal action ends the episode for all, at a reward of -1.
+
+    Every agent is terminated; the offender's reward is -1 and that of the others 0.
+    """
+
+    def _refuse(self, action: int) -> None:
+        # The deal stands as it is, but nobody may go on with it.
+        self._game.games["legal"] = 0
+        self._game.games["legal_bids"] = 0
+        self._moved = True
+        offender = self.agent_selection
+        self._cumulative_rewards[offender] = 0
+        self._pay([-int(agent == offender) for agent in self.agents])
+        self._end(truncated=False)
