@@ -66,7 +66,7 @@ def _widow_calls(g, rules, bids):
     can_pay = rules["chips"] == 0 or balance(g, rules, seat) >= rules["look_cost"]
     if rules["look"] != 0 and g["seen"][seat] & LOOKED_FLAG == 0 and can_pay:
         calls |= _LOOK_MASK
-    if rules["take_bid"] >= 0 and g["taker"] < 0 and bids >> rules["take_bid"] & 1:
+    if rules["take_bid"] >= 0 and bids >> rules["take_bid"] & 1:
         calls |= _TAKE_MASK
     return calls
 

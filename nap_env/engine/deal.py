@@ -63,7 +63,7 @@ def prepare_pack(g, rules):
     shuffle_due = (
         rules["after_nap"] == 0
         or g["deals_played"] == 0
-        or (g["made"] == 1 and rules["all_tricks"][g["contract"]] != 0)
+        or (g["made"] == 1 and rules["tricks"][g["contract"]] == rules["num_tricks"])
     )
     if shuffle_due:
         _shuffle(g, rules)

@@ -66,11 +66,12 @@ def next_deal(g, rules):
     """Deal again: the next deal of the match, or the first of a new one."""
     if g["match_over"] != 0:
         start_match(g, rules)
+        prepare_pack(g, rules)
     else:
+        prepare_pack(g, rules)  # from where the last dealer sits
         g["dealer"] = (g["dealer"] + 1) % rules["num_players"]
         for seat in range(rules["num_players"]):
             g["shares"][seat] = 0
-    prepare_pack(g, rules)
     g["deal_number"] += 1
     open_deal(g, rules)
 
