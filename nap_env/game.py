@@ -1,6 +1,6 @@
 """One game stepped from Python: what records, environments and people at the table use."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from nap_env.engine.state import (
 )
 from nap_env.engine.step import new_match, next_deal, open_deal, random_action, step
 from nap_env.observation import layout, show
+from nap_env.presets import resolve
 from nap_env.render import table_text, transcript
 from nap_env.rules import POOL_CAP, Rules, rules_table
 
@@ -209,6 +210,57 @@ class Game:
                 g["scores"][seat] = _whole(f"scores[{seat}]", score, -POOL_CAP, POOL_CAP)
         _deal_as_set_up(dealt.games, self._table)
         self.games[:] = dealt.games
+
+    def set_up_as(self, seed: np.uint64 | None, options: Any) -> None:
+        """Deal as the options of an environment's `reset` say.
+
+        Args:
+            seed: a hashed seed, which restarts the random streams, or None.
+            options: DEAL_KEYS, as `set_up` takes them, or `record`: a whole deal record of these
+                rules and players, after whose events the game then stands. A key `options` is
+                ignored: PettingZoo's own tests send one.
+
+        Raises:
+            ValueError: a key or a deal that is not possible.
+            IllegalActionError: an event of the record is illegal; the events before it stand.
+        """
+        if not isinstance(options, Mapping):
+            raise ValueError(f"options={options!r}: a mapping is allowed, or None")
+        allowed = (*self.DEAL_KEYS, "record", "options")
+        unknown = [key for key in options if key not in allowed]
+        if unknown:
+            raise ValueError(f"options: unknown {unknown!r}; allowed are {', '.join(allowed)}")
+        record = options.get("record", {})
+        given = {key: options[key] for key in self.DEAL_KEYS if key in options}
+        if "record" in options:
+            if given:
+                raise ValueError(f"options: {', '.join(given)} beside record, which has its own")
+            self._check_record(record)
+            given = {key: record[key] for key in self.DEAL_KEYS if key in record}
+        self.set_up(seed=seed, **given)
+        self.replay(record.get("events", ()))
+
+    def _check_record(self, record: Any) -> None:
+        """Refuse a record of other rules or players."""
+        if not isinstance(record, Mapping):
+            raise ValueError(f"record={record!r}: a deal record is a mapping")
+        for key in ("rules", "num_players"):
+            if key not in record:
+                raise ValueError(f"record: the key {key!r} is missing")
+        rules = resolve(record["rules"], record.get("options"))
+        if rules != self.rules:
+            raise ValueError(
+                f"record of rules={rules.name!r}, options={rules.options}: "
+                f"this table plays rules={self.rules.name!r}, options={self.rules.options}"
+            )
+        if record["num_players"] != self.num_players:
+            raise ValueError(
+                f"record of num_players={record['num_players']!r}: "
+                f"this table has {self.num_players}"
+            )
+        events = record.get("events", ())
+        if not isinstance(events, list | tuple):
+            raise ValueError(f"record: events={events!r}: a list of [seat, action name]")
 
     def _given_pack(self, hands: Any, widow: Any, stock: Any) -> list[int]:
         """Return the pack in dealing order; what is not given is filled from the drawn order."""

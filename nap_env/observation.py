@@ -29,7 +29,6 @@ from nap_env.engine.state import (
     PLAY,
     WINNING_FLAG,
     lane,
-    lanes,
 )
 from nap_env.rules import MAX_HAND, MAX_SEATS, TRUMPS_NONE, Rules, rules_table
 
@@ -273,23 +272,7 @@ def _observe_scalars(g, rules, seat, view):
     players = rules["num_players"]
     scalars[0] = _turned(g["score_lanes"], seat, players)
     scalars[1] = _turned(g["tricks"], seat, players)
-    win = np.int64(0)
-    lose = np.int64(0)
-    tricks = np.int64(-1)
-    if g["contract"] >= 0:
-        stake = rules["stake"] * g["multiplier"]
-        win = rules["win"][g["contract"]] * stake
-        lose = rules["lose"][g["contract"]] * stake
-        tricks = rules["tricks"][g["contract"]]
-    deals_left = max(np.int64(0), rules["deals"] - g["deals_played"] - 1)
-    scalars[2] = (
-        lanes(min(g["pool"], 127), 0)
-        | lanes(g["multiplier"], 1)
-        | lanes(tricks & 255, 2)
-        | lanes(min(win, 127), 3)
-        | lanes(min(lose, 127), 4)
-        | lanes(min(deals_left, 127), 5)
-    )
+    scalars[2] = g["numbers"]
     place = 3 + rules["private_planes"]
     for word in range(rules["order_words"]):
         scalars[place + word] = g["order"][word]

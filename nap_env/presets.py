@@ -10,7 +10,7 @@ import argparse
 import sys
 import textwrap
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from nap_env.rules import ALT_TARIFF, PRESETS, TARIFF, TRUMPS_LED, Bid, Rules, trumps_of
@@ -301,8 +301,10 @@ _preset(SOURCES["mini_2x4"], replace(MINI, name="mini_3x4", deck=12, suits=3))
 _preset(SOURCES["mini_2x4"], replace(MINI, name="mini_3p", deck=10, player_range=(3, 3)))
 
 
-def resolve(rules: str | Rules, options: Mapping[str, Any] | None = None) -> Rules:
-    """Return the rules that a name or `Rules` object and a record's options mean.
+def resolve(
+    rules: str | Rules | Mapping[str, Any], options: Mapping[str, Any] | None = None
+) -> Rules:
+    """Return the rules that a name, `Rules` or a mapping of all its fields, and options mean.
 
     Raises:
         ValueError: an unknown preset, or options that make no game.
@@ -311,11 +313,27 @@ def resolve(rules: str | Rules, options: Mapping[str, Any] | None = None) -> Rul
         chosen = rules
     elif isinstance(rules, str) and rules in PRESETS:
         chosen = PRESETS[rules]
+    elif isinstance(rules, Mapping):
+        values = _fields("rules", rules, Rules)
+        values["bids"] = tuple(Bid(**_fields("a bid", row, Bid)) for row in rules["bids"])
+        chosen = Rules(**values)
     else:
         raise ValueError(f"rules={rules!r}: a Rules object or one of {', '.join(PRESETS)}")
     if options is not None and not isinstance(options, Mapping):
         raise ValueError(f"options={options!r}: a mapping of option names to values")
     return chosen.with_options(options) if options else chosen
+
+
+def _fields(what: str, mapping: Any, of: type[Rules] | type[Bid]) -> dict[str, Any]:
+    """Return a mapping of all fields of a dataclass, JSON's lists as the tuples that they were."""
+    names = [field.name for field in fields(of)]
+    if not isinstance(mapping, Mapping) or set(mapping) != set(names):
+        raise ValueError(f"{what}={mapping!r}: the keys must be {', '.join(names)}")
+    return {key: _frozen(value) for key, value in mapping.items()}
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
 
 
 _ALL_PASS = {

@@ -134,6 +134,7 @@ def _end_deal(g, rules):
     if g["match_over"] != 0:
         _share_pool(g, rules)
     show_scores(g, rules)
+    show_numbers(g, rules)
 
 
 @kernel
@@ -158,3 +159,25 @@ def show_scores(g, rules):
         score = max(np.int64(-128), min(np.int64(127), g["scores"][seat]))
         shown |= lanes(score & 255, seat)
     g["score_lanes"] = shown
+
+
+@kernel
+def show_numbers(g, rules):
+    """Refresh the other numbers that the observation shows; they stand still during the play."""
+    win = np.int64(0)
+    lose = np.int64(0)
+    tricks = np.int64(-1)
+    if g["contract"] >= 0:
+        stake = rules["stake"] * g["multiplier"]
+        win = rules["win"][g["contract"]] * stake
+        lose = rules["lose"][g["contract"]] * stake
+        tricks = rules["tricks"][g["contract"]]
+    deals_left = max(np.int64(0), rules["deals"] - g["deals_played"] - 1)
+    g["numbers"] = (
+        lanes(min(g["pool"], 127), 0)
+        | lanes(g["multiplier"], 1)
+        | lanes(tricks & 255, 2)
+        | lanes(min(win, 127), 3)
+        | lanes(min(lose, 127), 4)
+        | lanes(min(deals_left, 127), 5)
+    )

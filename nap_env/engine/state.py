@@ -65,6 +65,7 @@ _FIELDS = [
     ("tricks_played", _I8),
     ("tricks", np.uint64),  # tricks won, a byte a seat
     ("score_lanes", np.uint64),  # scores as the observation shows them, a byte a seat
+    ("numbers", np.uint64),  # pool, stakes and contract as the observation shows them
     ("pool", _I8),
     ("multiplier", _I8),
     ("hand", _I8, MAX_SEATS),  # cards held

@@ -8,6 +8,7 @@ from nap_env.engine.deal import begin_deal, prepare_pack, start_match
 from nap_env.engine.exchange import begin_before_auction, buy, exchange, legal_marks
 from nap_env.engine.kernel import kernel
 from nap_env.engine.play import legal_cards, legal_names, name_trumps, play_card
+from nap_env.engine.settle import show_numbers
 from nap_env.engine.state import (
     AUCTION,
     BUY,
@@ -39,13 +40,30 @@ def legal_mask(g, rules):
 
 
 @kernel
+def is_legal(g, action):
+    """Return whether the seat to move may take an action, 0..77."""
+    in_bids = action >= FIRST_BID
+    legal = g["legal_bids"] >> (action - FIRST_BID) if in_bids else g["legal"] >> action
+    return legal & 1 != 0
+
+
+@kernel
 def step(g, rules, action):
     """Let the seat to move take a legal action, and show what may be done next."""
     g["events"][g["num_events"]] = EVENT_SEAT * g["seat"] + action
     g["num_events"] += 1
     if g["phase"] == PLAY:
         play_card(g, rules, action)
-    elif g["phase"] == AUCTION:
+    else:
+        _act_before_play(g, rules, action)
+        show_numbers(g, rules)
+    if g["phase"] != OVER:
+        legal_mask(g, rules)
+
+
+@kernel
+def _act_before_play(g, rules, action):
+    if g["phase"] == AUCTION:
         call(g, rules, action)
     elif g["phase"] == NAME:
         name_trumps(g, rules, action)
@@ -57,8 +75,6 @@ def step(g, rules, action):
         discard_after_take(g, rules, action)
     else:
         exchange(g, rules, action)
-    if g["phase"] != OVER:
-        legal_mask(g, rules)
 
 
 @kernel
@@ -81,6 +97,7 @@ def open_deal(g, rules):
     """Deal the pack as it lies, up to the first decision."""
     begin_deal(g, rules)
     begin_before_auction(g, rules)
+    show_numbers(g, rules)
     legal_mask(g, rules)
 
 

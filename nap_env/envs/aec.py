@@ -6,7 +6,7 @@ and the next deal is dealt. All agents end together, at the end of the match.
 """
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from operator import index
 from typing import Any, Self
 
@@ -16,10 +16,10 @@ import numpy.typing as npt
 from gymnasium import spaces
 from pettingzoo import AECEnv
 
-from nap_env.actions import FIRST_BID, NUM_ACTIONS, IllegalActionError
+from nap_env.actions import NUM_ACTIONS, IllegalActionError
 from nap_env.engine.kernel import kernel
 from nap_env.engine.state import OVER
-from nap_env.engine.step import step
+from nap_env.engine.step import is_legal, step
 from nap_env.game import Game, hash_seed
 from nap_env.observation import SIGHT, layout, show
 from nap_env.presets import resolve
@@ -47,9 +47,7 @@ work, so that all of it travels as one."""
 def _take(games, desk, action):
     """Take an action if it is legal; return as `_open` does, or _ILLEGAL."""
     g = games[0]
-    in_bids = action >= FIRST_BID
-    legal = g["legal_bids"] >> (action - FIRST_BID) if in_bids else g["legal"] >> action
-    if not legal & 1:
+    if not is_legal(g, action):
         return np.int64(_ILLEGAL)
     step(g, desk[0]["rules"], action)
     return _next(g, desk[0])
@@ -266,10 +264,8 @@ class RawNapEnv(AECEnv):  # type: ignore[misc]
         stream = None if seed is None else hash_seed(seed)
         game = self._some_game()
         if options:
-            deal, events = self._given(options)
             game = game.clone()
-            game.set_up(seed=stream, **deal)
-            game.replay(events)
+            game.set_up_as(stream, options)
         else:
             game.reset(stream)
         self._game = game
@@ -289,41 +285,6 @@ class RawNapEnv(AECEnv):  # type: ignore[misc]
             return self._game
         layout_name = self._observation_layout
         return Game(self.rules, self.num_players, observation_layout=layout_name)
-
-    def _given(self, options: Mapping[str, Any]) -> tuple[dict[str, Any], Sequence[Any]]:
-        """Return the deal that `reset` must set up, and the events that have happened in it."""
-        if not isinstance(options, Mapping):
-            raise ValueError(f"options={options!r}: a mapping is allowed, or None")
-        allowed = (*Game.DEAL_KEYS, "record", "options")
-        unknown = [key for key in options if key not in allowed]
-        if unknown:
-            raise ValueError(f"options: unknown {unknown!r}; allowed are {', '.join(allowed)}")
-        deal = {key: options[key] for key in Game.DEAL_KEYS if key in options}
-        if "record" not in options:
-            return deal, ()
-        if deal:
-            raise ValueError(f"options: {', '.join(deal)} beside record, which has its own")
-        record = options["record"]
-        if not isinstance(record, Mapping):
-            raise ValueError(f"record={record!r}: a deal record is a mapping")
-        for key in ("rules", "num_players"):
-            if key not in record:
-                raise ValueError(f"record: the key {key!r} is missing")
-        rules = resolve(record["rules"], record.get("options"))
-        if rules != self.rules:
-            raise ValueError(
-                f"record of rules={rules.name!r}, options={rules.options}: "
-                f"this table plays rules={self.rules.name!r}, options={self.rules.options}"
-            )
-        if record["num_players"] != self.num_players:
-            raise ValueError(
-                f"record of num_players={record['num_players']!r}: "
-                f"this table has {self.num_players}"
-            )
-        events = record.get("events", ())
-        if not isinstance(events, list | tuple):
-            raise ValueError(f"record: events={events!r}: a list of [seat, action name]")
-        return {key: record[key] for key in Game.DEAL_KEYS if key in record}, events
 
     def step(self, action: Any) -> None:
         """Let the agent to move take an action; an agent that has ended takes None and leaves.

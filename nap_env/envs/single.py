@@ -1,0 +1,207 @@
+"""Nap as a Gymnasium environment: one seat learns, the other seats are played by opponents.
+
+An episode is one match, which is one deal unless the rules say otherwise.
+"""
+
+import operator
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from gymnasium.error import ResetNeeded
+
+from nap_env.actions import NUM_ACTIONS
+from nap_env.envs.vector import (
+    BEGINS,
+    DECIDES,
+    ENDED,
+    MOVES,
+    RENDER_MODES,
+    STANDS,
+    Form,
+    Player,
+    Tables,
+    check_render_mode,
+)
+from nap_env.game import hash_seed
+from nap_env.rules import Rules
+
+
+def _alone(player: Any, observation: npt.NDArray[np.int8], mask: npt.NDArray[np.int8]) -> list[Any]:
+    """Ask an opponent of a single environment what tables ask in rows."""
+    return [player(observation[0], mask[0])]
+
+
+class NapEnv(gymnasium.Env[Any, Any]):
+    """A table of Nap at which one seat learns.
+
+    The observation is `{"observation": int8 (K,), "action_mask": int8 (78,)}`; the layout is
+    `nap_env.observation.FIELDS`, what the actions mean is `nap_env.actions.ACTIONS`. The info holds
+
+    * `action_mask`: int8 (78,), all zero at the end of the episode;
+    * `seat`: the learner's seat;
+    * `scores`: int64 (P,), chips that each seat, from seat 0 on, has won in the match so far;
+    * `pool`: chips in the pool;
+    * `earned`: chips that the learner won before its first decision, which no reward brings. After
+      a decision it is 0.
+
+    The reward is what the learner's chips changed since its last decision. Chips change hands when
+    a deal ends: `pool_start` comes with the first deal of a match, the shares of the pool with the
+    last one. An illegal action ends the episode with a reward of -1. Deals in which the learner has
+    no decision (a dealer who sits out) are played to their end without it; if a whole match goes by
+    so, the next one begins within the same `reset`.
+
+    An opponent is a name of `nap_env.agents.AGENTS`, or a callable that gets an observation int8
+    (K,) and an action mask int8 (78,) as its seat sees them, and returns an action. Named opponents
+    draw from the game's own random stream. An EnvSpec with a callable cannot be turned into JSON.
+
+    Every array is new. `copy.deepcopy` and `pickle` keep the whole game.
+
+    Version history:
+        v0: first version.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium's name and type
+        "render_modes": list(RENDER_MODES),
+        "render_fps": 1,
+    }
+
+    def __init__(
+        self,
+        rules: str | Rules | Mapping[str, Any] = "standard",
+        num_players: int = 4,
+        opponents: Player | Sequence[Player] = "random",
+        seat: int | None = None,
+        *,
+        options: Mapping[str, Any] | None = None,
+        mask_in: str = "both",
+        flat_obs: bool = False,
+        observation_layout: str = "fixed",
+        render_mode: str | None = None,
+        reveal: bool = False,
+    ) -> None:
+        """Set the table; `reset` deals.
+
+        Args:
+            rules: a preset's name, or rules, or the mapping that an EnvSpec makes of rules.
+            num_players: P, players at the table.
+            opponents: one player for all other seats, or a list of one for each, clockwise from
+                the learner's left.
+            seat: the learner's seat, None draws one for each match.
+            options: changes to the rules, as in a deal record.
+            mask_in: where the action mask is: in the observation (`obs`), in the info, or `both`.
+            flat_obs: the observation is the plain int8 array, and the mask is in the info only.
+            observation_layout: `fixed` for these rules and players, or `full`, one for all.
+            render_mode: None, or `ansi`: `render` returns text.
+            reveal: `render` shows all hands, not only the learner's.
+
+        Raises:
+            ValueError: an argument that is not allowed.
+        """
+        check_render_mode(render_mode)
+        if isinstance(opponents, list | tuple):
+            opponents = [partial(_alone, one) if callable(one) else one for one in opponents]
+        elif callable(opponents):
+            opponents = partial(_alone, opponents)
+        self._tables = Tables(1, rules, num_players, opponents, seat, options, observation_layout)
+        self._form = Form(self._tables.layout.size, mask_in, flat_obs)
+        self._reveal = reveal
+        self.render_mode = render_mode
+        self.rules, self.num_players = self._tables.rules, num_players
+        self.layout = self._tables.layout
+        self.observation_space = self._form.space
+        self.action_space = spaces.Discrete(NUM_ACTIONS)
+
+    def reset(
+        self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Deal the first deal of a new match and play up to the learner's first decision.
+
+        Args:
+            seed: restarts the random streams; without it they go on, from fresh entropy at first.
+            options: sets up a deal; what is not given comes from the stream. The keys are those of
+                a deal record: `dealer`, `hands`, `widow`, `stock`, `pool`, `multiplier`, `scores`.
+                Or `record`, a whole deal record of these rules and players: the opponents then
+                play on after its events. A complete one is followed by a new deal.
+
+        Raises:
+            ValueError: a seed, a key or a deal that is not possible. The game is then unchanged.
+            IllegalActionError: an event of the record is illegal, and the game is unchanged; or an
+                opponent's action is.
+        """
+        tables = self._tables
+        key = None if seed is None else hash_seed(seed)
+        if options:
+            game = tables.game(0)
+            game.set_up_as(key, options)
+            tables.games[:] = game.games
+        elif key is not None:
+            tables.seed(np.zeros(1, np.intp), np.array([key]))
+        super().reset(seed=None if seed is None else int(seed))
+        tables.play(STANDS if options else BEGINS)
+        return self._observation(), self._info()
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Let the learner take an action, and play on until it is to move again.
+
+        Args:
+            action: an integer of any type.
+
+        Raises:
+            ResetNeeded: before `reset`, or after the end of the episode.
+            IllegalActionError: not an action, and nothing is changed; or an opponent's illegal
+                action, then `reset` is needed.
+        """
+        tables = self._tables
+        if tables.status[0] != DECIDES:
+            raise ResetNeeded("step: call reset() first; no episode is going on")
+        try:
+            number = operator.index(action)
+        except TypeError:
+            number = -1
+        if not 0 <= number < NUM_ACTIONS:
+            raise tables.game(0).illegal(action)
+        tables.play(MOVES, number)
+        ended = bool(tables.status[0] == ENDED)
+        truncated = bool(tables.learners["truncated"][0])
+        reward = float(tables.learners["reward"][0])
+        return self._observation(), reward, ended and not truncated, truncated, self._info()
+
+    def _observation(self) -> Any:
+        tables = self._tables
+        return self._form.of(tables.observation[0].copy(), tables.action_mask()[0].copy())
+
+    def _info(self) -> dict[str, Any]:
+        learner = self._tables.learners[0]
+        info = {
+            "seat": int(learner["seat"]),
+            "scores": learner["scores"][: self.num_players].copy(),
+            "pool": int(learner["pool"]),
+            "earned": int(learner["earned"]),
+        }
+        if self._form.mask_in_info:
+            info["action_mask"] = self._tables.action_mask()[0].copy()
+        return info
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """Return what the learner may do, bool (78,), as sb3-contrib asks for it."""
+        mask: npt.NDArray[np.bool_] = self._tables.action_mask()[0].astype(np.bool_)
+        return mask
+
+    def record(self) -> dict[str, Any]:
+        """Return the deal so far as a record, with its result once it is over."""
+        return self._tables.game(0).record()
+
+    def render(self) -> str | None:
+        """Return the table as text (`ansi`), with the learner's cards.
+
+        All hands are shown once the deal is over, or always if `reveal` is set.
+        """
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() does nothing without a render_mode, such as ansi")
+            return None
+        return self._tables.text(0, self._reveal)

@@ -1,0 +1,709 @@
+"""Nap as a native Gymnasium vector environment: many tables, at each of which one seat learns."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from gymnasium.error import ResetNeeded
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from nap_env.actions import NUM_ACTIONS, PASS, IllegalActionError
+from nap_env.agents import AGENTS
+from nap_env.batch import MASK_BYTES, Batch, write_dense
+from nap_env.engine.kernel import kernel
+from nap_env.engine.state import OVER, draw, new_games, seed_game
+from nap_env.engine.step import is_legal, next_deal, random_action, step
+from nap_env.game import Game, hash_seed
+from nap_env.observation import VIEW, layout, observe
+from nap_env.presets import resolve
+from nap_env.rules import MAX_SEATS, Rules, rules_table
+
+Player = str | Callable[[npt.NDArray[np.int8], npt.NDArray[np.int8]], Any]
+"""A name of `nap_env.agents.AGENTS`, or a callable: (observations, action masks) -> actions."""
+
+Ints = npt.NDArray[np.int64]
+Rows = npt.NDArray[np.bool_]
+
+MASK_IN = ("both", "obs", "info")
+RENDER_MODES = ("ansi",)
+
+# What a table is to do next ..
+BEGINS = 0  # a new match
+STANDS = 1  # a match that has been set up goes on where it stands
+MOVES = 2  # the seat to move takes its action
+# .. and what it did, in which case there is nothing to do.
+DECIDES = 3  # the learner is to move
+WAITS = 4  # an opponent is to move who does not play inside compiled code
+ENDED = 5  # the match is over, or the learner has ended it by an illegal action
+
+LEARNER = np.dtype(
+    [
+        ("status", np.int64),  # one of the six above
+        ("seat", np.int64),
+        ("new", np.int64),  # it has not decided anything in this match
+        ("reward", np.int64),  # what its chips changed since its last decision
+        ("earned", np.int64),  # what they changed before its first one
+        ("truncated", np.int64),  # the match was cut off
+        ("pool", np.int64),
+        ("scores", np.int64, MAX_SEATS),
+    ],
+    align=True,
+)
+"""The record of one table's learner."""
+
+SEATING = np.dtype(
+    [
+        ("drawn", np.int64),  # the learner's seat is drawn for each match
+        ("players", np.int64, MAX_SEATS - 1),  # clockwise from the learner's left, by number
+    ],
+    align=True,
+)
+"""The record of who sits where, at all tables."""
+
+# Players inside compiled code have negative numbers.
+_COMPILED: dict[str | int, int] = {"random": -1, "passer": -2}
+_PASSER = _COMPILED["passer"]
+
+
+@kernel
+def _seed(games, rows, keys):
+    """Restart the random streams of some games; each is game 0 of its own seed."""
+    for k in range(len(rows)):
+        seed_game(games[rows[k]], keys[k], np.int64(0))
+
+
+@kernel
+def _collect(g, learner):
+    """Pay the learner for a deal; return whether its episode is over."""
+    chips = g["payments"][learner["seat"]] + g["shares"][learner["seat"]]
+    if learner["new"] != 0:
+        learner["earned"] += chips
+        return False
+    learner["reward"] += chips
+    if g["match_over"] == 0:
+        return False
+    learner["truncated"] = g["truncated"]
+    return True
+
+
+@kernel
+def _clear(g, rules):
+    """End the match at once: there is nothing to pay for it."""
+    for seat in range(rules["num_players"]):
+        g["payments"][seat] = 0
+        g["shares"][seat] = 0
+    g["phase"] = OVER
+    g["match_over"] = 1
+
+
+@kernel
+def _sit(g, rules, learner, seating):
+    """Give the learner its seat for a new match."""
+    if seating["drawn"] != 0:
+        learner["seat"] = draw(g, rules["num_players"])
+
+
+@kernel
+def _begin(g, rules, learner, seating):
+    """Have the learner sit down at a game that has been set up, or at one that is to be dealt."""
+    learner["new"] = 1
+    learner["reward"] = 0
+    learner["earned"] = 0
+    learner["truncated"] = 0
+    if learner["status"] == STANDS:
+        _sit(g, rules, learner, seating)
+    else:
+        _clear(g, rules)
+
+
+@kernel
+def _decide(g, learner, action):
+    """Let the learner decide; return whether the action is legal. If not, its episode is over."""
+    learner["new"] = 0
+    learner["reward"] = 0
+    learner["earned"] = 0
+    if is_legal(g, action):
+        return True
+    g["legal"] = 0
+    g["legal_bids"] = 0
+    learner["reward"] = -1
+    learner["status"] = ENDED
+    return False
+
+
+@kernel
+def _player(g, rules, learner, seating):
+    """Return the player of the seat to move, an opponent."""
+    place = g["seat"] - learner["seat"] - 1
+    if place < 0:
+        place += rules["num_players"]
+    return seating["players"][place]
+
+
+@kernel
+def _play_on(g, rules, learner, seating, action):
+    """Play until the learner is to move, its match is over, or an opponent must be asked.
+
+    A match in which the learner has had no decision is followed by another one.
+
+    Args:
+        g: the game.
+        rules: the rules.
+        learner: the learner.
+        seating: who sits where.
+        action: of the seat to move, -1 if it is not to move yet.
+    """
+    while True:
+        if action >= 0:
+            step(g, rules, action)
+        if g["phase"] == OVER:
+            if _collect(g, learner):
+                learner["status"] = ENDED
+                return
+            first = g["match_over"] != 0
+            next_deal(g, rules)
+            if first:
+                _sit(g, rules, learner, seating)
+        if g["seat"] == learner["seat"]:
+            learner["status"] = DECIDES
+            return
+        player = _player(g, rules, learner, seating)
+        if player >= 0:
+            learner["status"] = WAITS
+            return
+        if player == _PASSER and (g["legal"] >> PASS) & 1:
+            action = np.int64(PASS)
+        else:
+            action = random_action(g)
+
+
+@kernel
+def _play(
+    games, table, views, learners, seatings, actions, show_all, num_planes, dense, dense_mask
+):  # fmt: skip
+    """Play on at every table that has something to do, and show what comes next.
+
+    Args:
+        games: GAME (N,).
+        table: TABLE (1,), the rules.
+        views: VIEW (1,), scratch.
+        learners: LEARNER (N,).
+        seatings: SEATING (1,).
+        actions: int64 (N,), of the seats to move at the tables that move. Legal, if of opponents.
+        show_all: also the tables at which there is nothing to do are shown.
+        num_planes: planes of an observation.
+        dense: uint64 (N, K / 8), what the seat to move sees, or the learner at the end.
+        dense_mask: uint64 (N, 10), what it may do.
+
+    Returns:
+        Number of tables that wait for an opponent.
+    """
+    rules = table[0]
+    view = views[0]
+    seating = seatings[0]
+    waiting = 0
+    for i in range(len(games)):
+        learner = learners[i]
+        if learner["status"] > MOVES and not show_all:
+            continue
+        g = games[i]
+        plays = learner["status"] <= MOVES
+        action = np.int64(-1)
+        if learner["status"] < MOVES:
+            _begin(g, rules, learner, seating)
+        elif plays:
+            action = actions[i]
+            plays = g["seat"] != learner["seat"] or _decide(g, learner, action)
+        if plays:
+            _play_on(g, rules, learner, seating, action)
+        waiting += learner["status"] == WAITS
+        learner["pool"] = g["pool"]
+        for seat in range(rules["num_players"]):
+            learner["scores"][seat] = g["scores"][seat]
+        observe(g, rules, learner["seat"] if learner["status"] == ENDED else g["seat"], view)
+        write_dense(g, view, num_planes, dense, dense_mask, i)
+    return waiting
+
+
+class Form:
+    """The form in which observations and masks are given, and its space.
+
+    Attributes:
+        mask_in_info: whether the mask is in the info.
+        space: of one learner's observation.
+    """
+
+    def __init__(self, size: int, mask_in: str, flat_obs: bool) -> None:
+        if mask_in not in MASK_IN:
+            raise ValueError(f"mask_in={mask_in!r}: allowed are {', '.join(MASK_IN)}")
+        if flat_obs and mask_in == "obs":
+            raise ValueError(
+                "mask_in='obs' with flat_obs=True: a plain array has no place for the mask; "
+                "allowed are both, info"
+            )
+        self.mask_in_info = mask_in != "obs"
+        self._mask_in_obs = mask_in != "info"
+        self._flat = flat_obs
+        box = spaces.Box(-128, 127, (size,), np.int8)
+        mask = spaces.Box(0, 1, (NUM_ACTIONS,), np.int8)
+        self.space: spaces.Space[Any] = box if flat_obs else spaces.Dict(self.of(box, mask))
+
+    def of(self, observation: Any, mask: Any) -> Any:
+        """Return an observation in this form."""
+        if self._flat:
+            return observation
+        if self._mask_in_obs:
+            return {"observation": observation, "action_mask": mask}
+        return {"observation": observation}
+
+
+def check_render_mode(render_mode: str | None) -> None:
+    """Refuse a render mode that there is not."""
+    if render_mode is not None and render_mode not in RENDER_MODES:
+        raise ValueError(
+            f"render_mode={render_mode!r}: allowed are None, {', '.join(RENDER_MODES)}"
+        )
+
+
+class Tables:
+    """N tables of the same rules at which one seat learns and the other seats are played here.
+
+    Every table has its own random streams, so that its games do not depend on the others.
+
+    Attributes:
+        rules, num_players, layout: as they say.
+        games: GAME (N,), the engine's records.
+        learners: LEARNER (N,).
+    """
+
+    def __init__(
+        self,
+        count: int,
+        rules: str | Rules | Mapping[str, Any],
+        num_players: int,
+        opponents: Player | Sequence[Player],
+        seat: int | None,
+        options: Mapping[str, Any] | None,
+        observation_layout: str,
+    ) -> None:
+        """Set the tables; nothing is dealt."""
+        self.rules = resolve(rules, options)
+        self.num_players = num_players
+        # A copy, because copies of an environment have tables that can be written to.
+        self._table = rules_table(self.rules, num_players, observation_layout).copy()
+        self.layout = layout(self.rules, num_players, observation_layout)
+        self.games = new_games(count)
+        self.learners = np.zeros(count, LEARNER)
+        self.learners["status"] = WAITS
+        self._seating = np.zeros(1, SEATING)
+        self._seating["drawn"] = seat is None
+        if seat is not None:
+            self._check_seat(seat)
+            self.learners["seat"] = seat
+        self._actions = np.zeros(count, np.int64)
+        self._views = np.zeros(1, VIEW)
+        self._dense = np.zeros((count, self.layout.size // 8), np.uint64)
+        self._dense_mask = np.zeros((count, MASK_BYTES), np.uint64)
+        self._seat_players(opponents)
+        self._batch = None
+        if any(isinstance(player, str) for player in self._players):
+            self._batch = Batch(
+                self.rules, num_players, count, seed=0, observation_layout=observation_layout
+            )
+            self._batch.games = self.games
+        fresh = np.random.SeedSequence().generate_state(count, np.uint64)
+        self.seed(np.arange(count), fresh.astype(np.uint64))
+
+    def _check_seat(self, seat: int) -> None:
+        players = self.num_players
+        if isinstance(seat, bool) or not isinstance(seat, int | np.integer):
+            raise ValueError(f"seat={seat!r}: None, or a whole number, 0 to {players - 1}")
+        if not 0 <= seat < players:
+            raise ValueError(f"seat={seat!r}: seats are 0 to {players - 1}, None draws one")
+        sits_out = bool(self._table["dealer_out"][0]) and seat == self.rules.first_dealer
+        if sits_out and 1 in (self.rules.deals, self.rules.max_deals):
+            raise ValueError(
+                f"seat={seat!r}: as first_dealer it sits out in every match; the others are allowed"
+            )
+
+    def _seat_players(self, opponents: Player | Sequence[Player]) -> None:
+        """Give every opponent's place the number of its player."""
+        others = self.num_players - 1
+        if isinstance(opponents, str) or callable(opponents):
+            opponents = [opponents] * others
+        if not isinstance(opponents, list | tuple) or len(opponents) != others:
+            raise ValueError(f"opponents={opponents!r}: one player, or a list of {others}")
+        self._players: list[Player] = []
+        numbers = self._seating["players"][0]
+        known: dict[str | int, int] = {}
+        for place, player in enumerate(opponents):
+            if not callable(player) and not (isinstance(player, str) and player in AGENTS):
+                raise ValueError(
+                    f"opponents: {player!r}: allowed are {', '.join(AGENTS)}, or a callable"
+                )
+            key = player if isinstance(player, str) else id(player)
+            if key in _COMPILED:
+                numbers[place] = _COMPILED[key]
+                continue
+            numbers[place] = known.setdefault(key, len(known))
+            if len(known) > len(self._players):
+                self._players.append(player)
+
+    @property
+    def observation(self) -> npt.NDArray[np.int8]:
+        """What the learners see: int8 (N, K), overwritten by the next `play` if not `fresh`."""
+        return self._dense.view(np.int8)
+
+    def action_mask(self, copy: bool = False) -> npt.NDArray[np.int8]:
+        """Return what the learners may do: int8 (N, 78), overwritten unless it is a copy."""
+        words = self._dense_mask.copy() if copy else self._dense_mask
+        return words.view(np.int8)[:, :NUM_ACTIONS]
+
+    @property
+    def status(self) -> Ints:
+        """What each table is to do or did, (N,): to be read and written."""
+        return self.learners["status"]
+
+    def seed(self, rows: npt.NDArray[np.intp], keys: npt.NDArray[np.uint64]) -> None:
+        """Restart the random streams of some tables from hashed seeds."""
+        _seed(self.games, rows, keys)
+
+    def play(self, status: Any, actions: Any = 0, *, fresh: bool = False) -> None:
+        """Play on at every table that has something to do.
+
+        Args:
+            status: what each table is to do; the others have done it.
+            actions: of the learners at the tables that move, within the action space.
+            fresh: every table is shown in a new array of observations, and the old one is left
+                to whoever has it.
+
+        Raises:
+            IllegalActionError: an opponent chose what is not legal. The tables that wait for
+                opponents must begin anew.
+        """
+        self.status[:] = status
+        self._actions[:] = actions
+        if fresh:
+            self._dense = np.empty_like(self._dense)
+        while _play(
+            self.games, self._table, self._views, self.learners, self._seating, self._actions,
+            fresh, self.layout.num_planes, self._dense, self._dense_mask,
+        ):  # fmt: skip
+            self._ask()
+            fresh = False
+
+    def _ask(self) -> None:
+        """Ask the opponents for the actions that tables wait for, each player once."""
+        rows = np.flatnonzero(self.status == WAITS)
+        places = (self.games["seat"][rows] - self.learners["seat"][rows] - 1) % self.num_players
+        numbers = self._seating["players"][0][places]
+        for number in np.unique(numbers):
+            asked = rows[numbers == number]
+            self._actions[asked] = self._answers(self._players[number], asked)
+        self.status[rows] = MOVES
+
+    def _answers(self, player: Player, rows: npt.NDArray[np.intp]) -> Ints:
+        """Return a player's actions at some tables, (n,)."""
+        observation, mask = self.observation[rows], self.action_mask()[rows]
+        if isinstance(player, str):
+            assert self._batch is not None
+            self._batch.observation[rows] = observation
+            self._batch.action_mask[rows] = mask
+            answers = np.asarray(AGENTS[player](self._batch, rows))
+        else:
+            answers = np.asarray(player(observation, mask))
+        if answers.shape != rows.shape or answers.dtype.kind not in "iu":
+            raise ValueError(
+                f"opponent {player!r} answered {answers.dtype} {answers.shape}, "
+                f"integers {rows.shape} are needed"
+            )
+        legal = (answers >= 0) & (answers < NUM_ACTIONS)
+        legal &= self.action_mask()[rows, np.where(legal, answers, 0)] == 1
+        if not legal.all():
+            wrong = int(np.argmin(legal))
+            raise self.illegal(int(rows[wrong]), int(answers[wrong]))
+        return answers
+
+    def game(self, row: int) -> Game:
+        """Return a copy of a table's game."""
+        return Game.of(self.rules, self.num_players, self.games[row : row + 1])
+
+    def illegal(self, row: int, action: Any) -> IllegalActionError:
+        """Return the error for an action that is not legal at a table."""
+        return IllegalActionError(f"game {row}: {self.game(row).illegal(action)}")
+
+    def text(self, row: int, reveal: bool) -> str:
+        """Return a table as text, with the learner's cards or with all of them."""
+        game = self.game(row)
+        viewer = None if reveal or game.over else int(self.learners["seat"][row])
+        decides = self.status[row] == DECIDES
+        return game.text(viewer, playing=decides)
+
+
+class NapVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
+    """Many tables of Nap, stepped by one call; at each of them one seat learns.
+
+    Every row is what `nap_env.envs.single.NapEnv` is: the same arguments mean the same, and
+    `reset(seed=k)` begins the games that single environments seeded k, k + 1, .. begin.
+
+    Observations have a row for each table: int8 (N, K), and the mask int8 (N, 78). The info has
+    `action_mask` int8 (N, 78), `seat`, `pool` and `earned` int64 (N,) and `scores` int64 (N, P),
+    each beside its `_` mask of the rows that have it.
+
+    A callable opponent is asked once for all tables where it is to move: it gets observations
+    int8 (n, K) and action masks int8 (n, 78), and returns n actions.
+
+    Every array is new, unless `copy=False`: then the observation and its mask (the one in the info,
+    too) belong to the environment and are overwritten by the next `step` or `reset`.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium's name and type
+        "render_modes": list(RENDER_MODES),
+        "render_fps": 1,
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+    }
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        rules: str | Rules | Mapping[str, Any] = "standard",
+        num_players: int = 4,
+        opponents: Player | Sequence[Player] = "random",
+        seat: int | None = None,
+        *,
+        options: Mapping[str, Any] | None = None,
+        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        copy: bool = True,
+        mask_in: str = "both",
+        flat_obs: bool = False,
+        observation_layout: str = "fixed",
+        render_mode: str | None = None,
+        reveal: bool = False,
+    ) -> None:
+        """Set the tables; `reset` deals.
+
+        Args:
+            num_envs: N, number of tables.
+            rules: a preset's name, or rules, or the mapping that an EnvSpec makes of rules.
+            num_players: P, players at each table.
+            opponents: one player for all other seats, or a list of one for each, clockwise from
+                the learner's left.
+            seat: the learner's seat, None draws one for each match.
+            options: changes to the rules, as in a deal record.
+            autoreset_mode: `NextStep`, `SameStep` or `Disabled`.
+            copy: whether the arrays that are returned are new.
+            mask_in: where the action mask is: in the observation (`obs`), in the info, or `both`.
+            flat_obs: the observation is the plain int8 array, and the mask is in the info only.
+            observation_layout: `fixed` for these rules and players, or `full`, one for all.
+            render_mode: None, or `ansi`: `render` returns texts.
+            reveal: `render` shows all hands, not only the learners'.
+
+        Raises:
+            ValueError: an argument that is not allowed.
+        """
+        if not isinstance(num_envs, int | np.integer) or num_envs < 1:
+            raise ValueError(f"num_envs={num_envs!r}: a whole number from 1 on is allowed")
+        modes = [mode.value for mode in AutoresetMode]
+        if autoreset_mode not in [*AutoresetMode, *modes]:
+            raise ValueError(f"autoreset_mode={autoreset_mode!r}: allowed are {', '.join(modes)}")
+        check_render_mode(render_mode)
+        self._tables = Tables(
+            int(num_envs), rules, num_players, opponents, seat, options, observation_layout
+        )
+        self._form = Form(self._tables.layout.size, mask_in, flat_obs)
+        self._mode = AutoresetMode(autoreset_mode)
+        self._copy = copy
+        self._reveal = reveal
+        self.metadata = {**self.metadata, "autoreset_mode": self._mode}
+        self.render_mode = render_mode
+        self.rules, self.num_players = self._tables.rules, num_players
+        self.layout = self._tables.layout
+        self.num_envs = int(num_envs)
+        self.single_observation_space = self._form.space
+        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
+        self.single_action_space = spaces.Discrete(NUM_ACTIONS)
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """Deal the first deal of a new match at every table, or at some of them.
+
+        Args:
+            seed: of the first table, the others take the following ones; or a seed for each
+                table. None: the random streams go on.
+            options: `reset_mask`, bool (N,), the tables to reset.
+
+        Raises:
+            ValueError: a seed or an option that is not allowed. Nothing is changed.
+            TypeError: a `reset_mask` that is not a boolean array.
+            ResetNeeded: a `reset_mask` that leaves out rows which have never been reset.
+        """
+        rows = self._rows_to_reset(options)
+        if seed is not None:
+            self._seed(seed, rows)
+        self._tables.play(np.where(rows, BEGINS, self._tables.status), fresh=self._copy)
+        return self._observation(), self._infos(rows)
+
+    def _rows_to_reset(self, options: Mapping[str, Any] | None) -> Rows:
+        if not options:
+            return np.ones(self.num_envs, np.bool_)
+        if list(options) != ["reset_mask"]:
+            raise ValueError(
+                f"options={options!r}: reset_mask is allowed; a given deal can be set up "
+                "in a single environment"
+            )
+        rows = options["reset_mask"]
+        if not isinstance(rows, np.ndarray) or rows.dtype != np.bool_:
+            raise TypeError(f"reset_mask={rows!r}: a boolean array is needed")
+        if rows.shape != (self.num_envs,) or not rows.any():
+            raise ValueError(
+                f"reset_mask={rows!r}: shape ({self.num_envs},) and at least one True are needed"
+            )
+        left = ~rows & (self._tables.status == WAITS)
+        if left.any():
+            raise ResetNeeded(f"reset_mask: rows {np.flatnonzero(left)} need a reset, too")
+        return rows.copy()
+
+    def _seed(self, seed: int | Sequence[int | None], rows: Rows) -> None:
+        seeds: Sequence[int | None]
+        if isinstance(seed, Sequence | np.ndarray):
+            if len(seed) != self.num_envs:
+                raise ValueError(f"seed: {len(seed)} of them for num_envs={self.num_envs}")
+            seeds = seed
+        else:
+            hash_seed(seed)
+            super().reset(seed=int(seed))
+            seeds = range(int(seed), int(seed) + self.num_envs)
+        seeded = [row for row in np.flatnonzero(rows).tolist() if seeds[row] is not None]
+        keys = [hash_seed(seeds[row]) for row in seeded]
+        self._tables.seed(np.array(seeded, np.intp), np.array(keys, np.uint64))
+
+    def step(
+        self, actions: Any
+    ) -> tuple[
+        Any, npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_], dict[str, Any]
+    ]:
+        """Let the learners take their actions, and play on until they are to move again.
+
+        An illegal action ends its match: the reward is -1, and the row is terminated.
+
+        Args:
+            actions: integers (N,), of any integer type. That of a row which begins anew
+                (`NextStep`) is ignored.
+
+        Returns:
+            Observations, rewards float64 (N,), terminated and truncated bool (N,), and infos.
+
+        Raises:
+            ResetNeeded: before `reset`, or where a match has ended (`Disabled`).
+            ValueError: a wrong shape or type.
+            IllegalActionError: an action outside the action space. So far nothing is changed; after
+                an opponent's illegal action `reset` is needed.
+        """
+        tables = self._tables
+        ended = self._ended_before()
+        actions = self._checked(actions, ended)
+        tables.play(np.where(ended, BEGINS, MOVES), actions, fresh=self._copy)
+        rewards = tables.learners["reward"].astype(np.float64)
+        truncated = tables.learners["truncated"] != 0
+        ended = tables.status == ENDED
+        infos: dict[str, Any] = {}
+        if self._mode is AutoresetMode.SAME_STEP and ended.any():
+            infos = self._final(ended)
+            tables.play(np.where(ended, BEGINS, DECIDES))
+        infos |= self._infos(np.ones(self.num_envs, np.bool_))
+        return self._observation(), rewards, ended & ~truncated, truncated, infos
+
+    def _ended_before(self) -> Rows:
+        """Return the rows that begin anew in this step."""
+        status = self._tables.status.copy()
+        ended: Rows = status == ENDED
+        needed = status >= WAITS if self._mode is AutoresetMode.DISABLED else status == WAITS
+        if needed.any():
+            raise ResetNeeded(f"step: call reset() first, for rows {np.flatnonzero(needed)}")
+        return ended
+
+    def _checked(self, actions: Any, ended: Rows) -> npt.NDArray[np.integer[Any]]:
+        """Return the actions as an array, all of them in the action space where they count."""
+        given = np.asarray(actions)
+        if given.dtype.kind not in "iu" or given.shape != (self.num_envs,):
+            raise ValueError(
+                f"actions: {given.dtype} {given.shape}, integers ({self.num_envs},) are needed"
+            )
+        outside = ((given < 0) | (given >= NUM_ACTIONS)) & ~ended
+        if outside.any():
+            row = int(np.argmax(outside))
+            raise self._tables.illegal(row, int(given[row]))
+        return given
+
+    def _observation(self) -> Any:
+        tables = self._tables
+        return self._form.of(tables.observation, tables.action_mask(copy=self._copy))
+
+    def _infos(self, rows: Rows) -> dict[str, Any]:
+        """Return what the learners of some rows are told, zero in the other rows."""
+        tables = self._tables
+        learners = tables.learners
+        every = rows.all()
+
+        def only(value: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            if every:
+                return value.copy()
+            part = np.zeros(value.shape, value.dtype)
+            part[rows] = value[rows]
+            return part
+
+        infos = {
+            "seat": only(learners["seat"]),
+            "scores": only(learners["scores"][:, : self.num_players]),
+            "pool": only(learners["pool"]),
+            "earned": only(learners["earned"]),
+        }
+        if self._form.mask_in_info:
+            infos["action_mask"] = (
+                tables.action_mask(copy=self._copy) if every else only(tables.action_mask())
+            )
+        return infos | {f"_{key}": rows.copy() for key in infos}
+
+    def _final(self, ended: Rows) -> dict[str, Any]:
+        """Return the last observations and infos of the rows whose match is over."""
+        tables = self._tables
+        rows = np.flatnonzero(ended)
+        final = np.full(self.num_envs, None, object)
+        observations, masks = tables.observation[rows], tables.action_mask()[rows]
+        final[rows] = [
+            self._form.of(observation, mask)
+            for observation, mask in zip(observations, masks, strict=True)
+        ]
+        return {
+            "final_obs": final,
+            "_final_obs": ended.copy(),
+            "final_info": self._infos(ended),
+            "_final_info": ended.copy(),
+        }
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """Return what each learner may do, bool (N, 78)."""
+        return self._tables.action_mask().astype(np.bool_)
+
+    def record(self, index: int) -> dict[str, Any]:
+        """Return the deal that table `index` is playing, so far, as a record."""
+        return self._tables.game(index).record()
+
+    def render(self) -> tuple[str, ...] | None:
+        """Return every table as text (`ansi`), with the learner's cards.
+
+        All hands are shown once the deal is over, or always if `reveal` is set.
+        """
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() does nothing without a render_mode, such as ansi")
+            return None
+        return tuple(self._tables.text(row, self._reveal) for row in range(self.num_envs))
