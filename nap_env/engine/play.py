@@ -52,11 +52,11 @@ def legal_cards(g, rules):
     g["legal"] = g["hand"][g["seat"]]
     g["legal_bids"] = 0
     if rules["allow_revoke"] == 0:
-        g["legal"] = _right_cards(g, rules)
+        g["legal"] = right_cards(g, rules)
 
 
 @kernel
-def _right_cards(g, rules):
+def right_cards(g, rules):
     """Return the cards that the seat to move may play without a revoke."""
     hand = g["hand"][g["seat"]]
     cards = hand
@@ -96,7 +96,7 @@ def play_card(g, rules, card):
     """Play a card; the opening lead fixes trumps; a full trick goes to the best card."""
     seat = g["seat"]
     bit = np.int64(1) << card
-    revoked = rules["allow_revoke"] != 0 and _right_cards(g, rules) & bit == 0
+    revoked = rules["allow_revoke"] != 0 and right_cards(g, rules) & bit == 0
     fixes_trumps = rules["trumps"][g["contract"]] == TRUMPS_LED and g["trump_suit"] < 0
     if g["num_played"] == 0 and fixes_trumps:
         if bit != JOKER_MASK:

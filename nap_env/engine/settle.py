@@ -57,7 +57,7 @@ def settle(g, rules, tricks, offender):
     else:
         made = tricks >= fewest and tricks <= rules["most"][bid]
     g["made"] = np.int64(made)
-    price = _price(g, rules, made, tricks)
+    price = price_of(g, rules, made, tricks)
     players = rules["num_players"]
     seat = maker
     for _ in range(players - 1):
@@ -75,7 +75,7 @@ def settle(g, rules, tricks, offender):
 
 
 @kernel
-def _price(g, rules, made, tricks):
+def price_of(g, rules, made, tricks):
     """Return what the contract moves between the declarer and each opponent."""
     bid = g["contract"]
     fewest = rules["fewest"][bid]
