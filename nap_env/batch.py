@@ -117,6 +117,12 @@ def _sample(games, actions):
 
 
 @kernel
+def _sample_rows(games, rows, actions):
+    for k in range(len(rows)):
+        actions[k] = random_action(games[rows[k]])
+
+
+@kernel
 def _rollout(games, table, steps):
     """Play `steps` random decisions in every game."""
     rules = table[0]
@@ -316,10 +322,28 @@ class Batch:
             raise IllegalActionError(f"game {row}: {error}")
         self._advance(actions)
 
-    def sample(self) -> npt.NDArray[np.int64]:
-        """Return int64 (N,), a uniformly random legal action for each game, from its own stream."""
-        actions = np.empty(self.num_games, np.int64)
-        _sample(self.games, actions)
+    def sample(self, rows: npt.NDArray[np.intp] | None = None) -> npt.NDArray[np.int64]:
+        """Return a uniformly random legal action for each game, from its own stream.
+
+        Args:
+            rows: integers (n,), the games to answer for; None for all N. The streams of other
+                games stay where they are.
+
+        Returns:
+            int64 (N,) or (n,).
+
+        Raises:
+            ValueError: a row that is no game.
+        """
+        if rows is None:
+            actions = np.empty(self.num_games, np.int64)
+            _sample(self.games, actions)
+            return actions
+        rows = np.asarray(rows, np.int64)
+        if rows.size and not 0 <= rows.min() <= rows.max() < self.num_games:
+            raise ValueError(f"rows={rows}: games are 0 to {self.num_games - 1}")
+        actions = np.empty(len(rows), np.int64)
+        _sample_rows(self.games, rows, actions)
         return actions
 
     def rollout(self, steps: int) -> None:

@@ -114,6 +114,16 @@ def test_game_plays_alike_in_batches_of_any_size() -> None:
         assert (small.observation == large.observation[:3]).all()
 
 
+def test_sample_of_some_rows_leaves_the_other_streams_where_they_are() -> None:
+    one, two = Batch("standard", 4, 8, seed=5), Batch("standard", 4, 8, seed=5)
+    rows = np.array([6, 1])
+    assert (one.sample(rows) == two.sample()[rows]).all()
+    assert (one.games["draws"] == [0, 1, 0, 0, 0, 0, 1, 0]).all()
+    for wrong in ([8], [-1]):
+        with pytest.raises(ValueError, match="games are 0 to 7"):
+            one.sample(np.array(wrong))
+
+
 def test_reset_with_a_seed_begins_again_and_without_goes_on() -> None:
     games = Batch("standard", 4, 8, seed=5)
     first = games.observation.copy()

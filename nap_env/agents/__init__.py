@@ -20,12 +20,12 @@ Agent = Callable[[Batch, npt.NDArray[np.intp]], npt.NDArray[np.int64]]
 
 def random(games: Batch, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
     """Choose uniformly among the legal actions, from the games' own random streams."""
-    return games.sample()[rows]
+    return games.sample(rows)
 
 
 def passer(games: Batch, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
     """Pass where the rules allow it, else choose like `random`."""
-    return np.where(games.action_mask[rows, PASS] == 1, PASS, games.sample()[rows])
+    return np.where(games.action_mask[rows, PASS] == 1, PASS, games.sample(rows))
 
 
 AGENTS: dict[str, Agent] = {"random": random, "passer": passer}
