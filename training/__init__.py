@@ -1,0 +1,1 @@
+"""PPO self-play on `nap_env.Batch`, and how strong what it makes is."""
