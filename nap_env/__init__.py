@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+import pettingzoo
 from gymnasium.envs.registration import register
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ register(
     entry_point="nap_env.envs.single:NapEnv",
     vector_entry_point="nap_env.envs.vector:NapVectorEnv",
 )
+if hasattr(pettingzoo, "register"):  # from 1.27 on
+    pettingzoo.register("aec", "nap/nap-v0", entry_point="nap_env.nap_v0:env")
+    pettingzoo.register("parallel", "nap/nap-v0", entry_point="nap_env.nap_v0:parallel_env")
 
 
 def __getattr__(name: str) -> Any:

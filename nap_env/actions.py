@@ -6,9 +6,6 @@
 63..77   the bids; a bid's rank is its place in the rules' list, not its id
 """
 
-import numpy as np
-import numpy.typing as npt
-
 from nap_env.cards import CARDS, NUM_CARDS, SUIT_NAMES
 
 CALLS = ("pass", "done", "look", "take", "hold", "decline")
@@ -40,11 +37,7 @@ def action_id(name: str) -> int:
     try:
         return _IDS[name]
     except (KeyError, TypeError):
+        others = " ".join(ACTIONS[NUM_CARDS:])
         raise ValueError(
-            f"{name!r} is not an action: a card such as QH, or one of {' '.join(ACTIONS[53:])}"
+            f"{name!r} is not an action: a card such as QH, or one of {others}"
         ) from None
-
-
-def legal_names(mask: npt.NDArray[np.int8]) -> list[str]:
-    """Return the names of the actions that a dense mask, int8 (78,), allows, sorted as strings."""
-    return sorted(ACTIONS[action] for action in np.flatnonzero(mask))

@@ -13,11 +13,11 @@ from numba.extending import intrinsic
 from nap_env.actions import FIRST_BID, NUM_ACTIONS, IllegalActionError
 from nap_env.engine.kernel import kernel
 from nap_env.engine.state import OVER, new_games, seed_game
-from nap_env.engine.step import new_match, next_deal, only_action, random_action, step
+from nap_env.engine.step import is_legal, new_match, next_deal, only_action, random_action, step
 from nap_env.game import Game, hash_seed
 from nap_env.observation import VIEW, layout, observe
 from nap_env.presets import resolve
-from nap_env.rules import Rules, rules_table
+from nap_env.rules import Rules, is_whole, rules_table
 
 OBSERVE = ("dense", "packed", "none")
 _DENSE, _PACKED, _NONE = range(len(OBSERVE))
@@ -99,13 +99,11 @@ def _new_matches(games, table):
 
 
 @kernel
-def _first_illegal(mask, actions):
-    """Return the row of the first action that `mask` does not allow, or -1."""
-    for i in range(len(actions)):
+def _first_illegal(games, actions):
+    """Return the row of the first action that is not legal, or -1."""
+    for i in range(len(games)):
         action = actions[i]
-        if action < 0 or action >= NUM_ACTIONS:
-            return i
-        if not (mask[i, action >> 6] >> _U(action & 63)) & _U(1):
+        if action < 0 or action >= NUM_ACTIONS or not is_legal(games[i], action):
             return i
     return -1
 
@@ -156,11 +154,10 @@ def _advance(
     for i in range(len(games)):
         g = games[i]
         if playing:
-            if done[i]:
-                done[i] = False
-                match_done[i] = False
-                for s in range(players):
-                    payments[i, s] = 0
+            done[i] = False
+            match_done[i] = False
+            for s in range(players):
+                payments[i, s] = 0
             step(g, rules, actions[i])
             if skip_forced:
                 _step_forced(g, rules)
@@ -240,22 +237,25 @@ class Batch:
         """
         if observe not in OBSERVE:
             raise ValueError(f"observe={observe!r}: allowed are {', '.join(OBSERVE)}")
-        if not isinstance(num_games, int | np.integer) or num_games < 1:
+        if not is_whole(num_games) or num_games < 1:
             raise ValueError(f"num_games={num_games!r}: a whole number from 1 on is allowed")
         self.rules = resolve(rules, options)
-        self.num_players = num_players
+        self.num_players = int(num_players) if isinstance(num_players, np.integer) else num_players
         self.num_games = int(num_games)
         self.num_actions = NUM_ACTIONS
         self.observe = observe
         self.skip_forced = skip_forced
-        self._table = rules_table(self.rules, num_players, observation_layout)
-        self.layout = layout(self.rules, num_players, observation_layout)
-        self.observation_size = self.layout.size
+        self.observation_layout = observation_layout
+        rules_table(self.rules, num_players, observation_layout)  # refuses what cannot be played
         self.games = new_games(self.num_games)
-        self._allocate()
-        self.reset(seed=hash_seed(seed))
+        self._attach()
+        self._restart(hash_seed(seed))
 
-    def _allocate(self) -> None:
+    def _attach(self) -> None:
+        """Make the arrays that show what the games' records say."""
+        self._table = rules_table(self.rules, self.num_players, self.observation_layout)
+        self.layout = layout(self.rules, self.num_players, self.observation_layout)
+        self.observation_size = self.layout.size
         n = self.num_games
         self.seat = np.zeros(n, np.int8)
         self.done = np.zeros(n, np.bool_)
@@ -289,14 +289,17 @@ class Batch:
         self.payments[:] = 0
         self._advance(np.zeros(0, np.int64))
 
-    def reset(self, seed: int | np.uint64 | None = None) -> None:
+    def reset(self, seed: int | None = None) -> None:
         """Start a new match in every game; a seed restarts the random streams.
 
         Raises:
             ValueError: a seed that is not a whole number from 0 on.
         """
-        if seed is not None:
-            _seed_games(self.games, seed if isinstance(seed, np.uint64) else hash_seed(seed))
+        self._restart(None if seed is None else hash_seed(seed))
+
+    def _restart(self, stream: np.uint64 | None) -> None:
+        if stream is not None:
+            _seed_games(self.games, stream)
         _new_matches(self.games, self._table)
         self._show()
 
@@ -315,12 +318,12 @@ class Batch:
             raise ValueError(
                 f"actions: {actions.dtype} {actions.shape}, integers ({self.num_games},) are needed"
             )
-        actions = np.ascontiguousarray(actions, np.int64)
-        row = _first_illegal(self.mask, actions)
+        chosen = np.ascontiguousarray(actions, np.int64)
+        row = _first_illegal(self.games, chosen)
         if row >= 0:
             error = self._game(row).illegal(int(actions[row]))
             raise IllegalActionError(f"game {row}: {error}")
-        self._advance(actions)
+        self._advance(chosen)
 
     def sample(self, rows: npt.NDArray[np.intp] | None = None) -> npt.NDArray[np.int64]:
         """Return a uniformly random legal action for each game, from its own stream.
@@ -352,23 +355,46 @@ class Batch:
         The same games as `steps` times `step(sample())` without `skip_forced`, only the last
         position is shown.
         """
-        _rollout(self.games, self._table, steps)
+        if not is_whole(steps) or steps < 0:
+            raise ValueError(f"steps={steps!r}: a whole number from 0 on is allowed")
+        _rollout(self.games, self._table, np.int64(steps))
         self._show()
 
     def copy(self) -> "Batch":
         """Return an independent copy, random streams included."""
         other = Batch.__new__(Batch)
-        other.__dict__.update(self.__dict__)
-        other.games = self.games.copy()
-        other._allocate()
-        other._show()
-        other.done[:] = self.done
-        other.match_done[:] = self.match_done
-        other.payments[:] = self.payments
+        other.__setstate__(self.__getstate__())
         return other
 
+    def __deepcopy__(self, _memo: Any) -> "Batch":
+        return self.copy()
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = ("rules", "num_players", "num_games", "num_actions", "observe", "skip_forced")
+        ended = ("done", "match_done", "payments")
+        return {name: getattr(self, name) for name in (*kept, "observation_layout")} | {
+            name: getattr(self, name).copy() for name in (*ended, "games")
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take a copy's state: views are made anew, so that they look at its own arrays."""
+        ended = {name: state[name] for name in ("done", "match_done", "payments")}
+        self.__dict__.update({name: value for name, value in state.items() if name not in ended})
+        self.games = new_games(self.num_games)
+        self.games[:] = state["games"]
+        self._attach()
+        self._show()
+        for name, value in ended.items():
+            getattr(self, name)[:] = value
+
     def record(self, index: int) -> dict[str, Any]:
-        """Return the deal that game `index` is playing, so far, as a record."""
+        """Return the deal that game `index` is playing, so far, as a record.
+
+        Raises:
+            IndexError: there is no such game.
+        """
+        if not 0 <= index < self.num_games:
+            raise IndexError(f"index={index}: games are 0 to {self.num_games - 1}")
         return self._game(index).record()
 
     def _game(self, index: int) -> Game:
@@ -378,8 +404,9 @@ class Batch:
         """Set up a given deal in every game, as after `reset`: no event has happened yet.
 
         Args:
-            records: one a game, with any of the keys dealer, hands, stock, widow, pool,
-                multiplier and scores; what a record lacks comes from the game's stream.
+            records: one a game: a deal record of these rules and players, or a mapping with any
+                of the keys dealer, hands, stock, widow, pool, multiplier and scores. What it lacks
+                comes from the game's stream; events that have happened are not played.
 
         Raises:
             ValueError: names the record that does not fit. Nothing is changed.
@@ -390,7 +417,10 @@ class Batch:
         for index, record in enumerate(records):
             game = self._game(index)
             try:
-                game.set_up(**{key: record[key] for key in Game.DEAL_KEYS if key in record})
+                if isinstance(record, Mapping) and "rules" in record:
+                    game.set_up_as(None, {"record": {**record, "events": []}})
+                else:
+                    game.set_up_as(None, record)
             except ValueError as error:
                 raise ValueError(f"record {index}: {error}") from None
             games[index] = game.games[0]

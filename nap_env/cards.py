@@ -4,8 +4,6 @@ A card's id is `13 * suit + rank`: clubs 0, diamonds 1, hearts 2, spades 3; two 
 joker is 52. In text a card is its rank and then its suit: `AS`, `TD`, `2C`, and `JK`.
 """
 
-from collections.abc import Iterable
-
 SUITS = "CDHS"
 RANKS = "23456789TJQKA"
 SUIT_NAMES = ("clubs", "diamonds", "hearts", "spades")
@@ -35,11 +33,6 @@ def card_id(text: str) -> int:
         raise ValueError(
             f"{text!r} is not a card: write one of {RANKS} and one of {SUITS}, or JK"
         ) from None
-
-
-def hand_mask(cards: Iterable[str]) -> int:
-    """Return the mask with one bit set for each card."""
-    return sum(1 << card_id(text) for text in set(cards))
 
 
 def hand_cards(mask: int) -> list[str]:

@@ -6,14 +6,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nap_env.actions import ACTIONS, BIDS, FIRST_BID, NUM_ACTIONS, IllegalActionError, action_id
-from nap_env.cards import CARDS, SUIT_NAMES, SUITS, card_id, hand_cards
+from nap_env.actions import (
+    ACTIONS,
+    BIDS,
+    CALLS,
+    FIRST_BID,
+    NUM_ACTIONS,
+    IllegalActionError,
+    action_id,
+)
+from nap_env.cards import CARDS, JOKER, SUIT_NAMES, SUITS, card_id, hand_cards
 from nap_env.engine.kernel import kernel
 from nap_env.engine.settle import show_scores
 from nap_env.engine.state import (
     AUCTION,
+    BUY,
     EVENT_SEAT,
+    EXCHANGE,
     HOLD,
+    LOOKED_FLAG,
     NAME,
     OVER,
     PHASES,
@@ -26,7 +37,10 @@ from nap_env.engine.step import new_match, next_deal, open_deal, random_action, 
 from nap_env.observation import layout, show
 from nap_env.presets import resolve
 from nap_env.render import table_text, transcript
-from nap_env.rules import POOL_CAP, Rules, rules_table
+from nap_env.rules import Rules, is_whole, rules_table, whole
+
+MOST_CHIPS = 2_000_000_000
+"""Limit to the pool and the scores that a deal can be set up with."""
 
 
 @kernel
@@ -75,8 +89,7 @@ def hash_seed(seed: int | None) -> np.uint64:
     Raises:
         ValueError: a seed that is not a whole number from 0 on.
     """
-    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
-    if seed is not None and not (whole and seed >= 0):
+    if seed is not None and not (is_whole(seed) and seed >= 0):
         raise ValueError(f"seed={seed!r}: a whole number from 0 on is allowed, or None")
     entropy = None if seed is None else int(seed)
     return np.uint64(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0])
@@ -193,21 +206,25 @@ class Game:
         dealt.reset(seed)
         g = dealt.games[0]
         if dealer is not None:
-            g["dealer"] = _whole("dealer", dealer, 0, self.num_players - 1)
+            g["dealer"] = whole("dealer", dealer, 0, self.num_players - 1)
         if any(cards is not None for cards in (hands, widow, stock)):
             g["pack"][: self._table["pack_size"][0]] = dealt._given_pack(hands, widow, stock)
         g["pool"] = rules.pool_start * self.num_players
         if pool is not None:
-            most = POOL_CAP if rules.has_pool else 0
-            g["pool"] = _whole("pool", pool, 0, most)
+            most = MOST_CHIPS if rules.has_pool else 0
+            g["pool"] = whole("pool", pool, 0, most)
+            g["scores"][:] = 0
             g["shares"][:] = 0
+            g["start_charge"] = 0
         if multiplier is not None:
-            g["multiplier"] = _whole("multiplier", multiplier, 1, 1 + rules.has_multiplier)
+            g["multiplier"] = whole("multiplier", multiplier, 1, 1 + rules.has_multiplier)
         if scores is not None:
             if not isinstance(scores, list | tuple) or len(scores) != self.num_players:
                 raise ValueError(f"scores={scores!r}: one score for each of {self.num_players}")
+            # A player has had at least what he started with to lose.
+            lowest = MOST_CHIPS if rules.chips is None else rules.chips
             for seat, score in enumerate(scores):
-                g["scores"][seat] = _whole(f"scores[{seat}]", score, -POOL_CAP, POOL_CAP)
+                g["scores"][seat] = whole(f"scores[{seat}]", score, -lowest, MOST_CHIPS)
         _deal_as_set_up(dealt.games, self._table)
         self.games[:] = dealt.games
 
@@ -377,7 +394,13 @@ class Game:
                 raise type(error)(f"event {number}: {error}") from None
 
     def random_action(self) -> int:
-        """Return a uniformly random legal action from the game's own stream."""
+        """Return a uniformly random legal action from the game's own stream.
+
+        Raises:
+            ValueError: the deal is over.
+        """
+        if self.over:
+            raise ValueError("random_action: the deal is over, nobody is to move")
         return int(_random_action(self.games))
 
     def observe(self, seat: int) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int8]]:
@@ -405,8 +428,7 @@ class Game:
         if self.over:
             return IllegalActionError(f"action {action!r}: the deal is over; {deal}")
         seat = int(self._seat[0])
-        whole = isinstance(action, int | np.integer)
-        if not whole or not 0 <= action < NUM_ACTIONS:
+        if not is_whole(action) or not 0 <= action < NUM_ACTIONS:
             what = (
                 f"seat {seat} chose action {action!r}, which is not one of 0 to {NUM_ACTIONS - 1}"
             )
@@ -421,8 +443,11 @@ class Game:
         if phase == NAME:
             return "must name trumps"
         if phase == AUCTION:
+            calls = [name for name in self.legal() if name in CALLS]
             bid = int(g["contract"])
-            return "must pass or bid" + (f" above {BIDS[bid]}" if bid >= 0 else "")
+            if g["legal_bids"]:
+                calls.append("bid" + (f" above {BIDS[bid]}" if bid >= 0 else ""))
+            return f"must {' or '.join(calls)}"
         if phase != PLAY:
             return "must answer the bid" if phase == HOLD else "must mark, swap or be done"
         hand = int(g["hand"][g["seat"]])
@@ -466,8 +491,9 @@ class Game:
             ],
         }
         scores = [int(score) for score in g["scores"][:players]]
-        if self.over:
-            scores = [before - now for before, now in zip(scores, self.rewards(), strict=True)]
+        if self.over:  # before the deal: without its payments and the pool shared out after it
+            shared = g["payments"] + g["shares"] + g["start_charge"]
+            scores = [score - int(change) for score, change in zip(scores, shared, strict=False)]
         if any(scores):
             record["scores"] = scores
         if self.over:
@@ -481,9 +507,21 @@ class Game:
             viewer: the seat whose cards and discards are shown; None shows those of all.
             playing: False where an environment has ended the game, so that nobody is to move.
         """
+        record, g = self.record(), self.games[0]
         hands = [self.hand(seat) for seat in range(self.num_players)]
-        num_played = int(self.games["num_played"][0])
-        return table_text(self.record(), hands, num_played, viewer, self.seat if playing else None)
+        widow = hand_cards(int(g["widow_left"]))
+        if viewer is not None and not int(g["seen"][viewer]) & LOOKED_FLAG:
+            widow = ["--"] * len(widow)
+        table = {"widow": widow}
+        if viewer is None and self.rules.exchanges:
+            stock = g["pack"][int(g["stock_next"]) : int(self._table["pack_size"][0])]
+            table["stock"] = [CARDS[card] for card in stock[:10]] + ["..."] * (len(stock) > 10)
+        num_played = int(g["num_played"])
+        if g["phase"] == NAME and record["events"][-1][1] == CARDS[JOKER]:
+            num_played += 1  # it lies on the table and waits for its suit
+        to_move = self.seat if playing else None
+        marking = g["phase"] in (BUY, EXCHANGE)
+        return table_text(record, hands, table, num_played, viewer, to_move, marking)
 
     def _result(self) -> dict[str, Any]:
         g = self.games[0]
@@ -509,11 +547,3 @@ def _cards(name: str, cards: Any, length: int) -> list[int]:
     if not isinstance(cards, list | tuple) or len(cards) != length:
         raise ValueError(f"{name}={cards!r}: a list of {length} cards is needed")
     return [card_id(card) for card in cards]
-
-
-def _whole(name: str, value: Any, low: int, high: int) -> int:
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or not low <= value <= high:
-        allowed = f"{low} is allowed" if low == high else f"{low} to {high} are allowed"
-        raise ValueError(f"{name}={value!r}: {allowed}")
-    return int(value)

@@ -80,11 +80,12 @@ FIELDS = (
     Field("numbers", "win", 1, "chips it wins from each opponent when made"),
     Field("numbers", "lose", 1, "chips it pays to each opponent when lost"),
     Field("numbers", "deals_left", 1, "deals after this one, 0 if their number is not fixed"),
-    Field("exchanged", "exchanged_cards", MAX_SEATS, "cards exchanged or bought, by seat"),
+    Field("bought", "bought_cards", MAX_SEATS, "cards bought before the auction, by seat"),
+    Field("exchanged", "exchanged_cards", MAX_SEATS, "cards swapped or drawn after it, by seat"),
     Field("order", "order", 8, "cards in the order of play, by card id, -1 for none yet"),
 )
 _BIT_GROUPS = ("mine", "trick", "discards", "widow", "seat", "calls")
-_PRIVATE_GROUPS = ("discards", "widow", "exchanged")
+_PRIVATE_GROUPS = ("discards", "widow", "bought", "exchanged")
 _GROUPS = tuple(dict.fromkeys(field.group for field in FIELDS))
 SIZES = {group: sum(field.size for field in FIELDS if field.group == group) for group in _GROUPS}
 CALLS_PER_PLANE = WORD // SIZES["calls"]
@@ -102,7 +103,7 @@ _CALLS = SIZES["calls"]
 assert (1 << _bit("leader"), 1 << _bit("winning")) == (LEADER_FLAG, WINNING_FLAG)
 
 MAX_PLANES = 4 + MAX_SEATS + MAX_SEATS // CALLS_PER_PLANE
-MAX_SCALAR_WORDS = 4 + MAX_SEATS * MAX_HAND // 8
+MAX_SCALAR_WORDS = 5 + MAX_SEATS * MAX_HAND // 8
 VIEW = np.dtype([("planes", np.int64, MAX_PLANES), ("scalars", np.uint64, MAX_SCALAR_WORDS)])
 """Scratch into which `observe` writes one seat's view; `planes` may use the sign bit."""
 
@@ -231,7 +232,8 @@ def observe(g, rules, seat, view):
         looked = g["seen"][seat] & LOOKED_FLAG != 0
         planes[2] = g["discards"][seat]
         planes[3] = g["widow"] if looked else np.int64(0)
-        view["scalars"][3] = _turned(g["exchanged"], seat, rules["num_players"])
+        view["scalars"][3] = _turned(g["bought"], seat, rules["num_players"])
+        view["scalars"][4] = _turned(g["exchanged"], seat, rules["num_players"])
         place = np.int64(4)
     _observe_seats(g, rules, seat, view, place)
     _observe_scalars(g, rules, seat, view)
@@ -273,7 +275,7 @@ def _observe_scalars(g, rules, seat, view):
     scalars[0] = _turned(g["score_lanes"], seat, players)
     scalars[1] = _turned(g["tricks"], seat, players)
     scalars[2] = g["numbers"]
-    place = 3 + rules["private_planes"]
+    place = 3 + 2 * rules["private_planes"]
     for word in range(rules["order_words"]):
         scalars[place + word] = g["order"][word]
 

@@ -342,6 +342,12 @@ _ALL_PASS = {
     "eldest_one": "the player on the dealer's left stands for One",
     "double_next": "the stakes are doubled until a maker has won",
 }
+_FIRST_DEALERS: dict[str | int, str] = {
+    "low_ace_low": "the lowest card drawn, ace low",
+    "high": "the highest card drawn",
+    "jack": "the first jack turned up",
+    "random": "lot",
+}
 _LEADS = {"lowest_trump": "leads its lowest trump", "lowest_plain": "leads the lowest side card"}
 
 
@@ -353,6 +359,7 @@ def describe(rules: str | Rules) -> str:
         ("pack", _pack(rules)),
         ("bids", ", ".join(_bid(bid, rules) for bid in rules.all_bids)),
         *(("", note) for note in _bid_notes(rules)),
+        ("deal", "; ".join(_deal(rules))),
         ("phases", ", ".join(_phases(rules))),
         ("all pass", _ALL_PASS[rules.all_pass]),
         ("play", "; ".join(_play(rules))),
@@ -388,12 +395,12 @@ def _players(rules: Rules) -> str:
 
 def _pack(rules: Rules) -> str:
     low, high = rules.player_range
-    sizes = {rules.pack_size(players): players for players in range(low, high + 1)}
+    packs = {low: rules.deck} if isinstance(rules.deck, int) else dict(rules.deck)
+    sizes = {size: players for players, size in packs.items() if low <= players <= high}
     if len(sizes) == 1:
         pack = f"{next(iter(sizes))} cards"
     else:
-        packs = (f"{size} (up to {players})" for size, players in sizes.items())
-        pack = f"{', '.join(packs)} cards"
+        pack = ", ".join(f"{size} (up to {players})" for size, players in sizes.items()) + " cards"
     if rules.suits != 4:
         pack += f" of {rules.suits} suits"
     widow = {
@@ -421,11 +428,31 @@ def _bid_notes(rules: Rules) -> list[str]:
         if name in [bid.name for bid in rules.bids]:
             notes += [f"{name} only over another player's {over}"] * (over is not None)
             notes += [f"{name} only with {players} players or more"] * (players > 0)
+    notes += [f"prices count {rules.stake} times"] * (rules.stake != 1)
+    notes += ["a price is shared by the opponents"] * (rules.transfer == "split")
+    if rules.garnet_fail != 1:
+        notes.append(
+            f"a contract failed with the spare hand costs {rules.garnet_fail} times as much"
+        )
     return notes
+
+
+def _deal(rules: Rules) -> list[str]:
+    dealer = _FIRST_DEALERS.get(rules.first_dealer, f"seat {rules.first_dealer}")
+    if rules.shuffle == "every":
+        return [f"first by {dealer}", "shuffled every time"]
+    return [
+        f"first by {dealer}",
+        "shuffled before a match and after a made bid for all tricks, else gathered and cut",
+        f"dealt {rules.packets}",
+    ]
 
 
 def _phases(rules: Rules) -> list[str]:
     looks = {"peep": " with looks at the widow", "floater": " with looks at the floater"}
+    if rules.dealer_free_look:
+        looks["floater"] += ", which the dealer has seen"
+    maker = "a maker who has looked" if rules.look_needed else "the maker"
     first = "from the dealer" if rules.first_bidder == "dealer" else "from the dealer's left"
     return [
         "deal",
@@ -435,7 +462,7 @@ def _phases(rules: Rules) -> list[str]:
         *["taking the spare hand commits to nap"] * (rules.widow == "garnet"),
         *["the dealer may hold or raise the highest bid"] * rules.hold,
         *{
-            "peep": ["the maker may swap for the widow"],
+            "peep": [f"{maker} may swap for the widow"],
             "floater": ["a maker of a +f bid swaps for the floater"],
         }.get(rules.widow, []),
         *{
@@ -452,16 +479,21 @@ def _play(rules: Rules) -> list[str]:
     trumps = misere is not None and trumps_of(misere, rules) == TRUMPS_LED
     exact = rules.misere_goal == "exact3_nt"
     goal = "exactly three tricks" if exact else "no trick"
+    without = "no trump but the joker" if rules.joker else "no trumps"
     return [
         "the maker's first card makes trumps",
-        *[f"misère: {goal}, {'with' if trumps else 'no'} trumps"] * (misere is not None),
+        *["where the lowest side card is led he names them"]
+        * any(bid.lead == "lowest_plain" for bid in rules.bids),
+        *[f"misère: {goal}, {'with trumps' if trumps else without}"] * (misere is not None),
         *["a void hand must trump"] * rules.must_trump,
         *["every card may be played, a revoke is settled at once"] * rules.allow_revoke,
-        "stops once the bid is made or lost" if rules.early_stop else "all tricks are played",
+        "stops once the bid is made or lost" if rules.stops_early else "all tricks are played",
     ]
 
 
 def _pool(rules: Rules) -> list[str]:
+    most = "a Napoleon" if rules.separate_call else "a bid for all tricks"
+    instead = " instead" if rules.pool_fail == "as_player" else ""
     payments = {
         f"{rules.pool_start} from each at the start": rules.pool_start,
         f"{rules.pool_each} from each in every deal": rules.pool_each,
@@ -470,11 +502,11 @@ def _pool(rules: Rules) -> list[str]:
         "what is paid for cards": rules.buy and rules.buy_cost,
         f"{rules.garnet_pool} from a maker who fails with the spare hand": rules.garnet_pool,
         "a failed bid pays it like one more opponent": rules.pool_fail == "as_player",
-        "a failed bid for all tricks doubles it": rules.pool_five_fail == "double",
+        f"{most}, failed, doubles it{instead}": rules.pool_five_fail == "double",
         f"{rules.pool_revoke} for a revoke": rules.pool_revoke,
     }
     due = [text for text, applies in payments.items() if applies]
-    return [*due, "taken by a made bid for all tricks"] if due else []
+    return [*due, f"taken by {most}, made"] if due else []
 
 
 def _match(rules: Rules) -> str:
@@ -483,7 +515,8 @@ def _match(rules: Rules) -> str:
         f"until somebody has {rules.target}": rules.target,
         f"{rules.chips} chips each until somebody has none": rules.chips,
     }
-    return ", ".join(text for text, applies in ends.items() if applies)
+    ended = " or ".join(text for text, applies in ends.items() if applies)
+    return ended if rules.deals else f"{ended}, at most {rules.max_deals} deals"
 
 
 def main(arguments: list[str] | None = None) -> int:

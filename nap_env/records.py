@@ -1,11 +1,13 @@
-"""Deal records, one JSON object a line: replay and check them, sample random ones.
+"""Deal records, one JSON object a line: replay, check and show them, sample random ones.
 
 python -m nap_env.records check FILE
+python -m nap_env.records html FILE
 python -m nap_env.records sample --rules pub --players 5 --deals 2000 --seed 1 --out F
 """
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -15,6 +17,7 @@ import numpy as np
 
 from nap_env.actions import IllegalActionError, action_id
 from nap_env.game import Game, hash_seed
+from nap_env.page import page, replayed
 from nap_env.presets import PRESETS, resolve
 from nap_env.rules import Rules
 
@@ -22,6 +25,7 @@ REQUIRED = (
     *("rules", "num_players", "dealer", "hands", "widow", "stock", "pool", "multiplier"),
     "events",
 )
+RESULT = (*("declarer", "contract", "trump", "made", "tricks", "payments", "pool", "multiplier"),)
 SAMPLE_POOL = 20
 """Most chips in the pool before a sampled deal."""
 
@@ -39,14 +43,17 @@ def open_record(record: Any) -> Game:
     if not isinstance(record, Mapping):
         raise MalformedRecordError("a record is a JSON object")
     for key in REQUIRED:
-        if key not in record:
-            raise MalformedRecordError(f"the key {key!r} is missing")
+        if record.get(key) is None:
+            what = "null" if key in record else "missing"
+            raise MalformedRecordError(f"the key {key!r} is {what}")
+    if not isinstance(record["rules"], str):
+        raise MalformedRecordError(f"rules={record['rules']!r}: the name of a preset is needed")
     try:
         rules = resolve(record["rules"], record.get("options"))
         game = Game(rules, record["num_players"], seed=0)
         game.set_up(**{key: record[key] for key in Game.DEAL_KEYS if key in record})
         for seat, name in _events(record):
-            if not isinstance(seat, int):
+            if not isinstance(seat, int) or isinstance(seat, bool):
                 raise ValueError(f"event of seat {seat!r}: a seat is a whole number")
             action_id(name)
     except ValueError as error:
@@ -61,6 +68,14 @@ def _events(record: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
     legal = record.get("legal", events)
     if not isinstance(legal, list) or len(legal) != len(events):
         raise ValueError("legal: one list for each event is needed")
+    for names in legal if "legal" in record else ():
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise ValueError(f"legal: {names!r} is not a list of action names")
+    result = record.get("result", {})
+    if not isinstance(result, Mapping) or not set(result) <= set(RESULT):
+        raise ValueError(
+            f"result={result!r}: an object with the keys {', '.join(RESULT)} is needed"
+        )
     for event in events:
         if not isinstance(event, list) or len(event) != 2:
             raise ValueError(f"event {event!r}: [seat, action name] is needed")
@@ -103,23 +118,27 @@ def differences(record: Any) -> list[str]:
         result = game.record().get("result")
         if result is None:
             found.append("result: given; engine: the deal is not over")
-        elif not isinstance(record["result"], Mapping):
-            found.append(f"result: {record['result']!r}; engine: {result}")
         else:
-            for key, value in result.items():
-                if key in record["result"] and record["result"][key] != value:
-                    found.append(f"result: {key} {record['result'][key]}; engine: {value}")
+            for key, value in record["result"].items():
+                # Compared as text, so that 1 is not true and 1.0 is not 1.
+                if json.dumps(value) != json.dumps(result[key]):
+                    found.append(f"result: {key} {value}; engine: {result[key]}")
     return found
 
 
-def check(lines: Iterable[str]) -> Iterator[tuple[int, bool, list[str]]]:
+def check(lines: Iterable[str | bytes]) -> Iterator[tuple[int, bool, list[str]]]:
     """Yield for each record its line number, whether it is well formed, and what is wrong."""
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
-            yield number, True, differences(json.loads(line))
-        except (json.JSONDecodeError, MalformedRecordError) as error:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            yield number, False, [f"malformed: not JSON: {error}"]
+            continue
+        try:
+            yield number, True, differences(record)
+        except MalformedRecordError as error:
             yield number, False, [f"malformed: {error}"]
 
 
@@ -139,6 +158,8 @@ def sample(
         legal: also give the legal actions before each event.
     """
     hash_seed(seed)
+    if deals < 0:
+        raise ValueError(f"deals={deals}: a number from 0 on is needed")
     game = Game(rules, num_players, seed=0)
     for deal in range(deals):
         table = np.random.default_rng([seed, deal])
@@ -168,8 +189,7 @@ def _progress(items: Iterable[Any], total: int) -> Iterable[Any]:
 
 
 def _check_command(path: Path) -> int:
-    with path.open(encoding="utf-8") as file:
-        lines = file.readlines()
+    lines = path.read_bytes().split(b"\n")
     records = differing = malformed = 0
     for number, well_formed, found in check(_progress(lines, len(lines))):
         records += well_formed
@@ -201,6 +221,24 @@ def _sample_command(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _html_command(path: Path, out: Path | None) -> int:
+    out = path.with_suffix(".html") if out is None else out
+    deals = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+            replay(record)
+        except (json.JSONDecodeError, MalformedRecordError, IllegalActionError) as error:
+            raise ValueError(f"{path}, line {number}: {error}") from None
+        name = record.get("title", record.get("id", f"{record['rules']}, line {number}"))
+        deals.append(replayed(open_record(record), record["events"], f"{name}"))
+    out.write_text(page(deals), encoding="utf-8")
+    print(f"{out}: {len(deals)} deal{'s' * (len(deals) != 1)}")
+    return 0
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m nap_env.records", description=__doc__.split("\n")[0]
@@ -213,6 +251,12 @@ def _parser() -> argparse.ArgumentParser:
         "is malformed.", **style,
     )  # fmt: skip
     checker.add_argument("file", type=Path, help="records, one JSON object a line")
+    shower = commands.add_parser(
+        "html", help="write a page that replays deals", description="Write a page for a browser "
+        "that replays each deal of a file step by step, with any seat's view.", **style,
+    )  # fmt: skip
+    shower.add_argument("file", type=Path, help="records, one JSON object a line")
+    shower.add_argument("--out", type=Path, default=None, help="page to write, else FILE.html")
     sampler = commands.add_parser(
         "sample", help="write random deals", description="Write independent deals, played by "
         "uniformly random legal actions.", **style,
@@ -234,7 +278,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser = _parser()
     parsed = parser.parse_args(arguments)
     try:
-        return _check_command(parsed.file) if parsed.command == "check" else _sample_command(parsed)
+        if parsed.command == "check":
+            return _check_command(parsed.file)
+        if parsed.command == "html":
+            return _html_command(parsed.file, parsed.out)
+        return _sample_command(parsed)
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except (ValueError, OSError) as error:
         parser.exit(2, f"{parser.prog}: {error}\n")
 

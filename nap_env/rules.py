@@ -6,6 +6,7 @@ engine never asks for the name of a preset or of a bid.
 """
 
 import functools
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any, NamedTuple
@@ -26,13 +27,21 @@ LEADS = ("any", "lowest_trump", "lowest_plain")
 LEAD_ANY, LEAD_LOWEST_TRUMP, LEAD_LOWEST_PLAIN = range(len(LEADS))
 
 
-def _is_whole(value: Any) -> bool:
+def is_whole(value: Any) -> bool:
+    """Return whether a value is a whole number, of Python or numpy, and no truth value."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
-def _whole(name: str, value: Any, low: int, high: int) -> None:
-    if not _is_whole(value) or not low <= value <= high:
-        raise ValueError(f"{name}={value!r}: a whole number from {low} to {high} is allowed")
+def whole(name: str, value: Any, low: int, high: int) -> int:
+    """Return a whole number from `low` to `high` as an int.
+
+    Raises:
+        ValueError: it is something else; names it.
+    """
+    if not is_whole(value) or not low <= value <= high:
+        allowed = f"{low} is allowed" if low == high else f"{low} to {high} are allowed"
+        raise ValueError(f"{name}={value!r}: {allowed}")
+    return int(value)
 
 
 def _one_of(name: str, value: Any, allowed: Any) -> Any:
@@ -67,9 +76,9 @@ class Bid:
     def __post_init__(self) -> None:
         _one_of("name of a bid", self.name, BIDS)
         _one_of(f"lead of {self.name}", self.lead, LEADS)
-        _whole(f"tricks of {self.name}", self.tricks, 0, MAX_HAND)
+        whole(f"tricks of {self.name}", self.tricks, 0, MAX_HAND)
         for column in ("win", "lose", "overtrick", "undertrick"):
-            _whole(f"{column} of {self.name}", getattr(self, column), 0, 1000)
+            whole(f"{column} of {self.name}", getattr(self, column), 0, 1000)
 
 
 # The base tariff, chips from and to each opponent. Source: RULES 5; Six and Seven: RULES 4.2.
@@ -147,7 +156,10 @@ class Rules:
     dealer_out_from: int | None = None
     """With so many players or more the dealer takes no cards but pays and receives."""
     first_dealer: str | int = "low_ace_low"
-    """How the first dealer is found: low_ace_low, high, jack, random, or a seat (RULES 2.2)."""
+    """How the first dealer is found: low_ace_low, high, jack, random, or a seat (RULES 2.2).
+
+    Drawing cards gives every player the same chance, like random; turning up a jack does not.
+    """
     shuffle: str = "every"
     """Shuffle before every deal, or only after a made five-trick bid: every, after_nap."""
     packets: str = "3-2"
@@ -230,6 +242,8 @@ class Rules:
     """A match is cut off (truncated) after so many deals."""
 
     def __post_init__(self) -> None:
+        for field in fields(self):
+            object.__setattr__(self, field.name, _frozen(field.name, getattr(self, field.name)))
         _check(self)
 
     def with_options(self, options: Mapping[str, Any]) -> "Rules":
@@ -246,15 +260,16 @@ class Rules:
         changes = {key: _from_json(key, value) for key, value in options.items()}
         for key in changes:
             if key not in names | {"pay", "lead"}:
-                raise ValueError(f"option {key!r} is not known; there are {sorted(names)}")
+                known = ", ".join(sorted(names | {"pay", "lead"}))
+                raise ValueError(f"option {key!r} is not known; there are {known}")
         listed = changes.pop("bids", tuple(bid.name for bid in self.bids))
         merged = self._rows(listed, changes.get("scheme", self.scheme))
-        for name, price in (changes.pop("pay", None) or {}).items():
+        for name, price in _by_bid("pay", changes.pop("pay", None)):
             _one_of("pay of", name, merged)
             if not isinstance(price, list | tuple) or len(price) != 2:
                 raise ValueError(f"pay of {name}={price!r}: write [win from each, lose to each]")
             merged[name] = replace(merged[name], win=price[0], lose=price[1])
-        for name, lead in (changes.pop("lead", None) or {}).items():
+        for name, lead in _by_bid("lead", changes.pop("lead", None)):
             merged[_one_of("lead of", name, merged)] = replace(merged[name], lead=lead)
         return replace(self, bids=tuple(merged.values()), **changes)
 
@@ -296,6 +311,11 @@ class Rules:
     def all_bids(self) -> tuple[Bid, ...]:
         """The bids, and the Napoleon that `separate_call` puts above them at Five's price."""
         return self.bids + (SEPARATE_NAPOLEON,) * self.separate_call
+
+    @property
+    def stops_early(self) -> bool:
+        """Whether play stops once the bid is certainly made or lost."""
+        return self.early_stop and self.scheme == "table" and not self.overtrick
 
     @property
     def num_tricks(self) -> int:
@@ -347,7 +367,7 @@ class Rules:
             ValueError: too few or too many players, or too few cards for them.
         """
         low, high = self.player_range
-        if not _is_whole(num_players) or not low <= num_players <= high:
+        if not is_whole(num_players) or not low <= num_players <= high:
             raise ValueError(f"num_players={num_players!r}: {self.name} seats {low} to {high}")
         cards = self.pack_size(num_players) + self.joker
         needed = self.hands(num_players) * self.hand_size + self.widow_cards
@@ -414,9 +434,13 @@ def _from_json(key: str, value: Any) -> Any:
         return None
     if value is None and "none" in CHOICES.get(key, ()):
         return "none"
-    if key == "deck" and isinstance(value, Mapping):
-        return tuple(sorted((_players_key(players), cards) for players, cards in value.items()))
-    return tuple(value) if isinstance(value, list) else value
+    return value
+
+
+def _by_bid(key: str, value: Any) -> list[tuple[Any, Any]]:
+    if value is not None and not isinstance(value, Mapping):
+        raise ValueError(f"{key}={value!r}: a mapping from bids is needed")
+    return list((value or {}).items())
 
 
 def _players_key(text: Any) -> int:
@@ -433,20 +457,29 @@ def _to_json(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else "none" if value is None else value
 
 
+def _frozen(name: str, value: Any) -> Any:
+    """Return a field's value as it is kept: whole numbers as int, lists and tables as tuples."""
+    if name == "deck" and isinstance(value, Mapping):
+        value = tuple(sorted((_players_key(players), size) for players, size in value.items()))
+    if isinstance(value, list | tuple):
+        return tuple(_frozen("", item) for item in value)
+    return int(value) if isinstance(value, np.integer) else value
+
+
 def _check(rules: Rules) -> None:
     """Raise ValueError for values and combinations that make no game."""
     for name, allowed in CHOICES.items():
         _one_of(name, getattr(rules, name), allowed)
     for name, (low, high) in LIMITS.items():
         if getattr(rules, name) is not None or name not in OPTIONAL:
-            _whole(name, getattr(rules, name), low, high)
+            whole(name, getattr(rules, name), low, high)
     for name in FLAGS:
         if not isinstance(getattr(rules, name), bool):
             raise ValueError(f"{name}={getattr(rules, name)!r}: true or false is allowed")
     if isinstance(rules.first_dealer, str):
         _one_of("first_dealer", rules.first_dealer, FIRST_DEALERS)
     else:
-        _whole("first_dealer", rules.first_dealer, 0, MAX_SEATS - 1)
+        whole("first_dealer", rules.first_dealer, 0, MAX_SEATS - 1)
     _check_pack(rules)
     _check_bids(rules)
     _check_combinations(rules)
@@ -456,12 +489,14 @@ def _check_pack(rules: Rules) -> None:
     low_high = rules.player_range
     if not isinstance(low_high, tuple) or len(low_high) != 2:
         raise ValueError(f"player_range={low_high!r}: write [fewest, most]")
-    _whole("player_range", low_high[0], 2, MAX_SEATS)
-    _whole("player_range", low_high[1], low_high[0], MAX_SEATS)
-    packs = [(0, rules.deck)] if isinstance(rules.deck, int) else rules.deck
+    whole("player_range", low_high[0], 2, MAX_SEATS)
+    whole("player_range", low_high[1], low_high[0], MAX_SEATS)
+    packs: Any = ((0, rules.deck),) if is_whole(rules.deck) else rules.deck
+    if not isinstance(packs, tuple) or not all(isinstance(p, tuple) and len(p) == 2 for p in packs):
+        raise ValueError(f"deck={rules.deck!r}: a number of cards, or a table by number of players")
     for _, cards in packs:
         highest = rules.suits * NUM_RANKS
-        if not _is_whole(cards) or not rules.suits <= cards <= highest or cards % rules.suits:
+        if not is_whole(cards) or not rules.suits <= cards <= highest or cards % rules.suits:
             raise ValueError(
                 f"deck={_to_json(rules.deck)}: {rules.suits} suits allow packs of up to {highest} "
                 f"cards, a multiple of {rules.suits}"
@@ -470,12 +505,21 @@ def _check_pack(rules: Rules) -> None:
 
 
 def _check_bids(rules: Rules) -> None:
+    if not isinstance(rules.bids, tuple) or not all(isinstance(bid, Bid) for bid in rules.bids):
+        raise ValueError(f"bids={rules.bids!r}: a tuple of Bid rows is needed")
     if not rules.bids:
         raise ValueError("bids=(): at least one bid is needed")
     names = [bid.name for bid in rules.bids]
     if len(set(names)) != len(names):
         raise ValueError(f"bids={names}: each bid may stand in the list once")
     for bid in rules.bids:
+        usual = TARIFFS[rules.scheme][bid.name]
+        for column in ("tricks", "overtrick", "undertrick"):
+            if getattr(bid, column) != getattr(usual, column):
+                raise ValueError(
+                    f"{column} of {bid.name}={getattr(bid, column)}: "
+                    f"scheme={rules.scheme} has {getattr(usual, column)}"
+                )
         if tricks_needed(bid, rules.num_tricks) > rules.num_tricks:
             raise ValueError(f"bid {bid.name}: {bid.tricks} tricks of {rules.num_tricks} cards")
         if bid.lead != "any" and trumps_of(bid, rules) == TRUMPS_NONE:
@@ -507,6 +551,19 @@ def _check_combinations(rules: Rules) -> None:
         "chips: each must have at least what pool_start takes": (
             rules.chips is not None and rules.chips < rules.pool_start
         ),
+        f"look_cost={rules.look_cost}: there is no card to look at with widow={rules.widow}": (
+            rules.look_cost and rules.widow not in ("peep", "floater")
+        ),
+        f"look_needed=False: only with widow=peep, not {rules.widow}": (
+            not rules.look_needed and rules.widow != "peep"
+        ),
+        f"dealer_free_look=True: only with widow=floater, not {rules.widow}": (
+            rules.dealer_free_look and rules.widow != "floater"
+        ),
+        f"garnet_fail and garnet_pool: only with widow=garnet, not {rules.widow}": (
+            (rules.garnet_fail != 1 or rules.garnet_pool) and rules.widow != "garnet"
+        ),
+        f"buy_cost={rules.buy_cost}: only with buy": rules.buy_cost != 1 and not rules.buy,
         "transfer=split: a score sheet has no pool": rules.transfer == "split" and rules.has_pool,
         f"discard_to={rules.discard_to}: must be below hand_size={rules.hand_size}": (
             rules.discard_to is not None and rules.discard_to >= rules.hand_size
@@ -524,13 +581,15 @@ def packet_sizes(packets: str) -> list[int]:
     """Return the numbers of cards that `3-2` or `1x5` deals at a time, padded with zeros.
 
     Raises:
-        ValueError: text of another form.
+        ValueError: text of another form, or packets of more than seven cards.
     """
+    if not isinstance(packets, str) or not re.fullmatch(
+        r"[1-7](x[1-7])?(-[1-7](x[1-7])?)*", packets
+    ):
+        raise ValueError(f"packets={packets!r}: write 3-2, or 1x5 for five single cards")
     sizes: list[int] = []
-    for part in packets.split("-") if isinstance(packets, str) else [""]:
+    for part in packets.split("-"):
         size, _, times = part.partition("x")
-        if not (size.isdecimal() and (times or "1").isdecimal() and int(size)):
-            raise ValueError(f"packets={packets!r}: write 3-2, or 1x5 for five single cards")
         sizes += [int(size)] * int(times or 1)
     return (sizes + [0] * MAX_HAND)[:MAX_HAND]
 
@@ -648,6 +707,7 @@ def rules_table(
         ValueError: the rules cannot seat so many players.
     """
     rules.check_players(num_players)
+    _one_of("name of the preset that the rules started from", rules.name, PRESETS)
     _one_of("observation_layout", observation_layout, ("fixed", "full"))
     full = observation_layout == "full"
     table = np.zeros(1, TABLE)
@@ -709,8 +769,7 @@ def rules_table(
     row["private_planes"] = full or rules.exchanges
     row["order_words"] = 7 if full else -(-hands * rules.num_tricks // 8)
     _fill_bids(row, rules, num_players)
-    pays_single_tricks = row["overtrick"].any() or row["undertrick"].any() or rules.overtrick
-    row["early_stop"] = rules.early_stop and rules.scheme == "table" and not pays_single_tricks
+    row["early_stop"] = rules.stops_early
     table.flags.writeable = False
     return table
 

@@ -1,5 +1,7 @@
 """`Batch`: many games stepped by one call."""
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,10 @@ def state_of(batch: Batch) -> bytes:
         batch.done, batch.match_done,
     )  # fmt: skip
     return b"".join(array.tobytes() for array in arrays)
+
+
+def through_pickle(games: Batch) -> Any:
+    return pickle.loads(pickle.dumps(games))
 
 
 def test_batch_is_ready_on_construction() -> None:
@@ -159,6 +165,51 @@ def test_copy_is_independent() -> None:
         np.shares_memory(getattr(games, name), getattr(copy, name))
         for name in ("games", "observation", "action_mask", "mask", "seat", "payments", "done")
     )
+
+
+@pytest.mark.parametrize("observe", ["dense", "packed", "none"])
+@pytest.mark.parametrize("through", [copy.deepcopy, through_pickle])
+def test_deepcopy_and_pickle_go_on_like_the_original(observe: str, through: Any) -> None:
+    games = Batch("pub", 4, 8, seed=0, observe=observe, skip_forced=True)
+    games.step(games.sample())
+    other = through(games)
+    for _ in range(30):
+        for batch in (games, other):
+            batch.step(batch.sample())
+        assert state_of(other) == state_of(games)
+        assert (other.planes == games.planes).all()
+        assert (other.scalars == games.scalars).all()
+
+
+def test_what_is_legal_is_asked_of_the_games_not_of_the_mask() -> None:
+    games = Batch("standard", 4, 2, seed=0)
+    games.mask[:] = 2**64 - 1
+    with pytest.raises(IllegalActionError):
+        games.step([0, PASS])
+
+
+def test_action_too_large_for_the_engine_is_named_as_it_was_given() -> None:
+    games = Batch("standard", 4, 1, seed=0)
+    with pytest.raises(IllegalActionError, match=f"chose action {2**63 + 5}"):
+        games.step(np.array([2**63 + 5], np.uint64))
+
+
+def test_record_and_rollout_refuse_what_cannot_be() -> None:
+    games = Batch("standard", 4, 2, seed=0)
+    for index in (-1, 2):
+        with pytest.raises(IndexError, match="games are 0 to 1"):
+            games.record(index)
+    for steps in (-1, 2.5, "a"):
+        with pytest.raises(ValueError, match="steps="):
+            games.rollout(steps)
+
+
+def test_set_deals_refuses_foreign_records_and_unknown_keys() -> None:
+    games = Batch("standard", 4, 1, seed=0)
+    foreign = Batch("pub", 4, 1, seed=0).record(0)
+    for wrong in (foreign, {"hand": []}, 3):
+        with pytest.raises(ValueError, match="record 0: "):
+            games.set_deals([wrong])
 
 
 def test_skip_forced_shows_only_decisions_and_plays_the_same_deals() -> None:

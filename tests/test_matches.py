@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from nap_env.cards import CARDS
 from nap_env.game import Game
 from nap_env.presets import PRESETS, resolve
+from nap_env.records import differences
 
 PASSED_OUT = "pass pass pass pass"
 
@@ -576,3 +577,12 @@ def test_deals_do_not_depend_on_what_was_played(rules: str) -> None:
             act(first_action, first_action.legal()[0])
         random_play.next_deal()
         first_action.next_deal()
+
+
+def test_record_of_a_first_deal_with_chips_has_paid_pool_start() -> None:
+    game = Game(resolve("pool_nap", {"chips": 5, "deals": None}), 4, seed=0)
+    for _ in range(40):
+        while not game.over:
+            game.step(game.random_action())
+        assert differences(game.record()) == []
+        game.next_deal()

@@ -1,17 +1,23 @@
 """What a seat sees: the layout, perfect memory, and nothing that it may not know."""
 
+import functools
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
+from deals import act, deal
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from observer import Observer, View
+from test_reference import overridden_rules
 
-from nap_env.actions import ACTIONS, BIDS, NUM_ACTIONS
+from nap_env.actions import ACTIONS, NUM_ACTIONS
 from nap_env.batch import Batch
-from nap_env.cards import CARDS, card_id
-from nap_env.engine.state import PHASES
 from nap_env.game import Game
 from nap_env.observation import FIELDS, SIZES, Layout, layout
 from nap_env.presets import PRESETS, resolve
+from nap_env.rules import Rules
 
 TABLES = [
     (name, players)
@@ -20,9 +26,28 @@ TABLES = [
     if rules.player_range[0] <= players <= rules.player_range[1]
 ]
 
+EXCHANGES = ("discards", "widow", "bought_cards", "exchanged_cards")
+"""Fields that rules without exchanges do not have."""
 
-def cards(view: Any) -> set[str]:
-    return {CARDS[card] for card in np.flatnonzero(view)}
+NO_TRUMPS = {"joker": True, "bids": ["misere"], "all_pass": "eldest_one"}
+SPECIAL: list[tuple[str, dict[str, Any]]] = [
+    ("standard", NO_TRUMPS),
+    ("standard", {**NO_TRUMPS, "misere_goal": "exact3_nt", "allow_revoke": True}),
+    ("standard", {**NO_TRUMPS, "misere_trump": "lead", "transfer": "split", "deals": 2}),
+    ("standard", {"joker": True, "allow_revoke": True, "bids": ["one", "two", "wellington"]}),
+    ("standard", {"joker": True, "hand_size": 2, "bids": ["one", "nap"], "stake": 3, "deals": 4}),
+    ("house", {"joker": True, "deals": 5, "stake": 40, "pool_start": 3, "pool_revoke": 1}),
+    ("modern", {"joker": True, "bids": ["wellington"], "deals": 3, "allow_revoke": True}),
+    ("seven_card", {"discard_to": 5, "bids": ["three", "nap"], "buy": True, "deals": 200}),
+    ("standard", {"dealer_out_from": 4, "allow_revoke": True, "target": 6, "deals": "none"}),
+    ("peep", {"look_needed": False, "joker": True, "all_pass": "dealer_one", "deals": 3}),
+    ("peep", {"discard_to": 3, "bids": ["one", "two", "nap"], "buy": True, "hold": True}),
+    ("sir_garnet", {"garnet_pool": 2, "garnet_fail": 2, "hold": True, "discard_to": 4}),
+    ("floater", {"hold": True, "bids": ["three+f", "nap+f"], "buy": True, "deals": 3}),
+    ("draw", {"hand_size": 7, "buy": True, "hold": True, "stake": 2, "deals": 3}),
+    ("old_russian", {"separate_call": True, "buy": True, "deals": 3, "pool_start": 40}),
+]
+"""Games with what the presets lack or seldom come to."""
 
 
 @pytest.mark.parametrize("observation_layout", ["fixed", "full"])
@@ -65,71 +90,210 @@ def test_full_layout_is_one_for_all_rules_and_players() -> None:
     assert len(sizes) == 1
 
 
+def assert_observation_is_what_the_seat_knows(games: list[Game], told: Observer) -> None:
+    """Compare every entry of every seat's observation, in each of the layouts, and the masks."""
+    for me in range(told.players):
+        view = told.sees(me)
+        legal = told.referee.legal() if me == told.referee.seat else []
+        for game in games:
+            seen, mask = game.observe(me)
+            assert seen.dtype == mask.dtype == np.int8
+            assert seen.shape == (game.layout.size,)
+            assert mask.shape == (NUM_ACTIONS,)
+            assert sorted(ACTIONS[action] for action in np.flatnonzero(mask)) == legal
+            if (seen != expected_entries(game.layout, view)).any():
+                where = {"me": me, "record": game.record()}
+                assert fields_of(game.layout, seen) == fields_of(
+                    game.layout, expected_entries(game.layout, view)
+                ), where
+                raise AssertionError(f"an entry that no field names is not 0: {where}")
+
+
+def expected_entries(where: Layout, view: View) -> npt.NDArray[np.int8]:
+    """Write a view into an observation of this layout, whose other entries are 0."""
+    entries = np.zeros(where.size, np.int8)
+    places = places_of(where)
+    for key, values in view.items():
+        if key in places:
+            start, stop = places[key]
+            if key[0] == "order":
+                entries[start:stop] = -1
+                stop = start + len(values)
+            entries[start:stop] = values
+        else:
+            # Only these may be missing, and only where they would always be 0.
+            assert key[0] in EXCHANGES
+            assert not any(values), key
+    return entries
+
+
+def fields_of(where: Layout, entries: npt.NDArray[np.int8]) -> dict[tuple[str, int], list[int]]:
+    return {
+        key: entries[start:stop].tolist()
+        for key, (start, stop) in places_of(where).items()
+        if entries[start:stop].any()
+    }
+
+
+@functools.cache
+def places_of(where: Layout) -> dict[tuple[str, int], tuple[int, int]]:
+    """Return first and last entry + 1 of every field, by name and seat."""
+    places = {}
+    for field in FIELDS:
+        for seat in range(8):
+            try:
+                part = where.slice(field.name, seat)
+            except ValueError:
+                continue
+            places[field.name, seat] = part.start, part.stop
+    return places
+
+
+def watch_deals(games: list[Game], told: Observer, deals: int) -> set[tuple[str, int]]:
+    """Play deals at random, the same in all the layouts, and compare after each event.
+
+    Returns:
+        The fields of which any entry was ever other than 0.
+    """
+    shown = set()
+    for number in range(deals):
+        if number > 0:
+            for game in games:
+                game.next_deal()
+            told = told.next_deal(games[0].record())
+        while not games[0].over:
+            assert told.referee.seat is not None
+            assert_observation_is_what_the_seat_knows(games, told)
+            action = games[0].random_action()
+            told.act(ACTIONS[action])
+            for game in games:
+                game.step(action)
+            shown |= {name for (name, _), values in told.sees(0).items() if any(values)}
+        assert told.referee.seat is None
+        assert_observation_is_what_the_seat_knows(games, told)
+        assert games[0].match_over == told.match_over
+    return shown
+
+
+def in_both_layouts(rules: Rules, players: int, seed: int) -> list[Game]:
+    return [Game(rules, players, seed, shape) for shape in ("fixed", "full")]
+
+
 @pytest.mark.parametrize(("name", "players"), TABLES)
 def test_observation_tells_what_the_seat_knows(name: str, players: int) -> None:
-    """Rebuild every field from the record of the deal, at every decision and for every seat."""
-    game = Game(resolve(name), players, seed=players)
-    for _ in range(4):
-        while not game.over:
-            for seat in range(players):
-                assert_observation_matches_record(game, seat)
-            game.step(game.random_action())
-        for seat in range(players):
-            assert_observation_matches_record(game, seat)
-        game.next_deal()
+    """Rebuild every field from the deal's record at every decision: matches, scores carried on."""
+    games = in_both_layouts(resolve(name, {"deals": 3}), players, seed=players)
+    watch_deals(games, Observer(games[0].rules, games[0].record()), deals=4)
 
 
-def assert_observation_matches_record(game: Game, me: int) -> None:
-    seen, mask = game.observe(me)
-    where: Layout = game.layout
-    record, players, g = game.record(), game.num_players, game.games[0]
-    if me == game.seat:
-        assert sorted(ACTIONS[action] for action in np.flatnonzero(mask)) == game.legal()
-    else:
-        assert not mask.any()
-    assert seen.dtype == mask.dtype == np.int8
-    assert mask.shape == (NUM_ACTIONS,)
-    assert cards(seen[where.slice("hand")]) == set(game.hand(me))
-    phase = [] if game.over else [PHASES.index(game.phase)]
-    assert list(np.flatnonzero(seen[where.slice("phase")])) == phase
-    result = record.get("result") or {}
-    played = [(s, e) for s, e in record["events"] if e in CARDS and is_public(game, s, e)]
-    order = [CARDS[card] for card in seen[where.slice("order")] if card >= 0]
-    assert order == [card for _, card in played]
-    for relative in range(players):
-        seat = (me + relative) % players
-        mine = [card for player, card in played if player == seat]
-        assert cards(seen[where.slice("played", relative)]) == set(mine)
-        assert seen[where.slice("dealer", relative)] == (seat == record["dealer"])
-        called = [name for player, name in record["events"] if player == seat]
-        assert seen[where.slice("passed", relative)] == ("pass" in called)
-        bids = {BIDS[bid] for bid in np.flatnonzero(seen[where.slice("bids", relative)])}
-        assert bids >= {name for name in called if name in BIDS}
-        assert seen[where.slice("sits_out", relative)] == (
-            record["hands"][seat] == [] and seat == record["dealer"]
-        )
-        if result.get("declarer") is not None:
-            assert seen[where.slice("declarer", relative)] == (seat == result["declarer"])
-            assert seen[where.slice("tricks")][relative] == result["tricks"][seat]
-        if game.rules.exchanges:
-            looked = bool(seen[where.slice("looked", relative)][0])
-            swapped = bool(seen[where.slice("exchanged", relative)][0])
-            assert looked >= ("look" in called or "take" in called)
-            assert swapped == (seen[where.slice("exchanged_cards")][relative] > 0)
-    if game.rules.exchanges:
-        put_away = cards(seen[where.slice("discards")])
-        known = set(record["hands"][me]) | set(record["widow"]) | set(record["stock"])
-        assert put_away <= known
-        assert not put_away & set(game.hand(me))
-        widow = cards(seen[where.slice("widow")])
-        assert widow in (set(), set(record["widow"]))
-    assert seen[where.slice("pool")] == min(int(g["pool"]), 127)
-    assert seen[where.slice("multiplier")] == g["multiplier"]
+@pytest.mark.parametrize("players", [2, 4])
+@pytest.mark.parametrize(("name", "options"), SPECIAL)
+def test_observation_tells_what_the_seat_knows_in_special_games(
+    name: str, options: dict[str, Any], players: int
+) -> None:
+    rules = resolve(name, {"player_range": [2, 8], "deck": 52, "max_deals": 7, **options})
+    games = in_both_layouts(rules, players, seed=players)
+    watch_deals(games, Observer(games[0].rules, games[0].record()), deals=8)
 
 
-def is_public(game: Game, seat: int, card: str) -> bool:
-    """Return whether a card event is a card played, not one marked or swapped away."""
-    return bool(int(game.games["seen"][0][seat]) >> card_id(card) & 1)
+def test_special_games_show_every_field() -> None:
+    """A field that is 0 throughout would be compared with nothing."""
+    shown = set()
+    for name, options in SPECIAL:
+        rules = resolve(name, {"player_range": [2, 8], "deck": 52, **options})
+        games = in_both_layouts(rules, 4, seed=1)
+        shown |= watch_deals(games, Observer(games[0].rules, games[0].record()), deals=8)
+    assert shown == {field.name for field in FIELDS}
+
+
+def field(game: Game, me: int, name: str, seat: int = 0) -> list[int]:
+    return game.observe(me)[0][game.layout.slice(name, seat)].tolist()
+
+
+def test_a_joker_led_without_trumps_leads_no_suit() -> None:
+    hands = {0: "JK 2C 3C 4C 5C", 1: "6C 7C 8C 9C TC", 2: "2H 3H 4H 5H 6H"}
+    game = act(
+        deal("standard", hands, num_players=3, deck=52, joker=True), "misere pass pass JK 6C"
+    )
+    assert field(game, 1, "no_trumps") == [1]
+    assert field(game, 1, "trump_suit") == field(game, 1, "led_suit") == [0, 0, 0, 0]
+    assert field(game, 1, "void", 0) == [0, 0, 0, 0]
+    assert field(game, 1, "winning", 2) == field(game, 1, "leader", 2) == [1]
+    act(game, "2H")
+    assert game.over  # the misere is lost
+
+
+def test_a_seat_that_does_not_follow_is_void_of_the_led_suit() -> None:
+    hands = {0: "AS 2C 3C 4C 5C", 1: "6C 7C 8C 9C TC", 2: "2S 3H 4H 5H 6H"}
+    game = act(deal("standard", hands, num_players=3, deck=52), "three pass pass AS 6C")
+    assert field(game, 2, "trump_suit") == field(game, 2, "led_suit") == [0, 0, 0, 1]
+    assert field(game, 2, "void", 2) == [0, 0, 0, 1]  # seat 1 as seat 2 sees it
+    assert field(game, 2, "void", 1) == [0, 0, 0, 0]
+    assert field(game, 2, "trick") == [1, 0, 0, 0, 0, 0, 0]
+    act(game, "2S 2C")
+    assert field(game, 2, "trick") == [0, 1, 0, 0, 0, 0, 0]
+    assert field(game, 2, "led_suit") == [1, 0, 0, 0]
+    assert field(game, 2, "void", 2) == [0, 0, 0, 1]
+    assert field(game, 2, "tricks") == [0, 1, 0, 0, 0, 0, 0, 0]
+
+
+def test_a_joker_led_is_in_the_hand_until_trumps_are_named() -> None:
+    hands = {0: "JK 2C 3C 4C 5C", 1: "6C 7C 8C 9C TC"}
+    game = act(deal("standard", hands, num_players=3, deck=52, joker=True), "three pass pass JK")
+    assert game.phase == "name"
+    assert field(game, 0, "hand")[52] == 1
+    assert field(game, 1, "order")[0] == -1
+    act(game, "clubs")
+    assert field(game, 0, "hand")[52] == 0
+    assert field(game, 1, "order")[0] == 52
+    assert field(game, 1, "led_suit") == field(game, 1, "trump_suit") == [1, 0, 0, 0]
+
+
+def test_the_price_of_a_bid_counts_stake_and_multiplier() -> None:
+    game = deal("floater", num_players=4, stake=3, deals=2, multiplier=2, scores=[7, 0, 0, -7])
+    assert field(game, 0, "contract_tricks") == [-1]
+    act(game, "look nap+f")
+    assert field(game, 1, "contract_tricks") == [5]
+    assert field(game, 1, "win") == [60]
+    assert field(game, 1, "lose") == [30]
+    assert field(game, 1, "multiplier") == [2]
+    assert field(game, 1, "deals_left") == [1]
+    assert field(game, 1, "pool") == [5]
+    assert field(game, 1, "scores") == [0, 0, -7, 7, 0, 0, 0, 0]
+
+
+@given(table=overridden_rules(), deals=st.integers(1, 3), seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=100)
+def test_observation_tells_what_the_seat_knows_under_any_options(
+    table: Any, deals: int, seed: int
+) -> None:
+    games = in_both_layouts(*overridden(table, {"deals": deals}), seed)
+    watch_deals(games, Observer(games[0].rules, games[0].record()), deals=3)
+
+
+def overridden(table: Any, options: dict[str, Any]) -> tuple[Rules, int]:
+    """Return the rules and the players of a drawn table, unless they make no game."""
+    name, drawn, players = table
+    try:
+        rules = resolve(name, {**drawn, **options})
+        rules.check_players(players)
+        layout(rules, players)
+    except ValueError:
+        assume(False)
+    # The referee's alternative scoring has no prices that `pay` could change.
+    assume(rules.scheme == "table" or not drawn.get("pay"))
+    return rules, players
+
+
+@pytest.mark.parametrize("far", [127, 128, 129, 1_000, 999_000])
+def test_numbers_saturate_at_the_ends_of_int8(far: int) -> None:
+    """Chips, stakes and deals beyond what an int8 holds; a doubled stake as well."""
+    options = {"deals": far, "stake": min(far, 1_000), "pool_each": 0, "player_range": [2, 8]}
+    games = in_both_layouts(resolve("floater", options), 4, seed=far)
+    scores = [far, -far, 127 - far, far - 128]
+    for game in games:
+        game.set_up(pool=far, multiplier=2, scores=scores)
+    watch_deals(games, Observer(games[0].rules, games[0].record(), scores=scores), deals=3)
 
 
 @pytest.mark.parametrize("skip_forced", [False, True])
@@ -157,12 +321,31 @@ def test_dense_form_is_the_unpacking_of_the_packed_one(
 
 @pytest.mark.parametrize(("name", "players"), TABLES)
 def test_cards_that_a_seat_cannot_see_change_nothing_it_sees(name: str, players: int) -> None:
+    assert_hidden_cards_stay_hidden(Game(resolve(name), players, seed=players), deals=4)
+
+
+@pytest.mark.parametrize(("name", "options"), SPECIAL)
+def test_cards_that_a_seat_cannot_see_change_nothing_in_special_games(
+    name: str, options: dict[str, Any]
+) -> None:
+    rules = resolve(name, {"player_range": [2, 8], "deck": 52, **options})
+    assert_hidden_cards_stay_hidden(Game(rules, 4, seed=4), deals=6)
+
+
+@given(table=overridden_rules(), seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=100)
+def test_cards_that_a_seat_cannot_see_change_nothing_under_any_options(
+    table: Any, seed: int
+) -> None:
+    assert_hidden_cards_stay_hidden(Game(*overridden(table, {}), seed=seed), deals=2)
+
+
+def assert_hidden_cards_stay_hidden(game: Game, deals: int) -> None:
     """Exchange hidden cards between other hands, discards, widow and stock; the view must stay."""
-    game = Game(resolve(name), players, seed=players)
-    chance = np.random.default_rng(players)
-    for _ in range(4):
+    chance = np.random.default_rng(game.num_players)
+    for _ in range(deals):
         while not game.over:
-            for seat in range(players):
+            for seat in range(game.num_players):
                 other = game.clone()
                 shuffle_hidden_cards(other, seat, chance)
                 before, after = game.observe(seat), other.observe(seat)

@@ -53,7 +53,9 @@ def without(key: str) -> dict[str, Any]:
 
 
 MALFORMED = [
-    ("{", "malformed: "),
+    ("{", "malformed: not JSON"),
+    ("[" * 100_000, "malformed: not JSON"),
+    ("1" * 5000, "malformed: not JSON"),
     ("[1]", "a record is a JSON object"),
     (json.dumps(without("dealer")), "the key 'dealer' is missing"),
     (json.dumps(without("stock")), "the key 'stock' is missing"),
@@ -73,6 +75,14 @@ MALFORMED = [
     (json.dumps(RECORDS[0] | {"events": [[0]], "legal": [[]]}), "event [0]"),
     (json.dumps(RECORDS[0] | {"legal": []}), "legal: one list for each event"),
     (json.dumps(RECORDS[0] | {"scores": [1, 2]}), "scores=[1, 2]"),
+    (json.dumps(RECORDS[0] | {"hands": None}), "the key 'hands' is null"),
+    (json.dumps(RECORDS[0] | {"rules": {"bids": 5}}), "the name of a preset is needed"),
+    (json.dumps(RECORDS[0] | {"options": {"deck": None}}), "deck=None"),
+    (json.dumps(RECORDS[0] | {"options": {"pay": [1]}}), "pay=[1]: a mapping from bids"),
+    (json.dumps(RECORDS[0] | {"options": {"packets": "3x0"}}), "packets='3x0'"),
+    (json.dumps(RECORDS[0] | {"legal": [None] * 16}), "legal: None is not a list"),
+    (json.dumps(RECORDS[0] | {"result": {"payements": []}}), "result={'payements': []}"),
+    (json.dumps(RECORDS[0] | {"events": [[True, "pass"]], "legal": [[]]}), "event of seat True"),
 ]
 
 
@@ -81,7 +91,8 @@ def test_check_goes_on_after_malformed_lines(
 ) -> None:
     path = tmp_path / "deals.jsonl"
     good = json.dumps(RECORDS[0])
-    path.write_text("\n".join([*(line for line, _ in MALFORMED), good]), encoding="utf-8")
+    lines = [line.encode() for line, _ in MALFORMED] + [good.encode(), b"\xff"]
+    path.write_bytes(b"\n".join(lines))
     assert main(["check", str(path)]) == 2
     out = capsys.readouterr().out.splitlines()
     for number, (_, message) in enumerate(MALFORMED, start=1):

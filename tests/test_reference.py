@@ -93,6 +93,13 @@ OPTIONS: dict[str, Any] = {
     "deck": st.sampled_from([24, 28, 32, 36, 40, 52]),
     "player_range": st.just([2, 8]),
 }
+DEPENDENT = {
+    ("widow", ("peep", "floater")): ("look_cost",),
+    ("widow", ("peep",)): ("look_needed",),
+    ("widow", ("floater",)): ("dealer_free_look",),
+    ("widow", ("garnet",)): ("garnet_fail", "garnet_pool"),
+    ("buy", (True,)): ("buy_cost",),
+}
 # The referee has no price for bids whose base price the rule text does not give.
 LISTED = [bid for bid in BIDS if bid in reference.BASE_TARIFF]
 
@@ -102,6 +109,15 @@ def overridden_rules(draw: Any) -> tuple[str, dict[str, Any], int]:
     """Draw a preset, options over it, and a number of players."""
     chosen = draw(st.lists(st.sampled_from(sorted(OPTIONS)), min_size=1, max_size=6, unique=True))
     options = {name: draw(OPTIONS[name]) for name in chosen}
+    preset = draw(st.sampled_from(sorted(PRESETS)))
+    merged = {"widow": PRESETS[preset].widow, "buy": PRESETS[preset].buy} | options
+    for needed, dependent in DEPENDENT.items():
+        # What has no meaning is refused: keep it where what it depends on is chosen.
+        if merged[needed[0]] not in needed[1]:
+            for name in dependent:
+                options.pop(name, None)
+                if getattr(PRESETS[preset], name) != getattr(PRESETS["standard"], name):
+                    options[name] = getattr(PRESETS["standard"], name)
     if draw(st.booleans()):
         bids = draw(st.lists(st.sampled_from(LISTED), min_size=1, max_size=8, unique=True))
         options["bids"] = bids
@@ -109,7 +125,7 @@ def overridden_rules(draw: Any) -> tuple[str, dict[str, Any], int]:
         options["lead"] = draw(st.dictionaries(st.sampled_from(bids), leads, max_size=3))
         price = st.tuples(st.integers(0, 9), st.integers(0, 9)).map(list)
         options["pay"] = draw(st.dictionaries(st.sampled_from(bids), price, max_size=3))
-    return draw(st.sampled_from(sorted(PRESETS))), options, draw(st.integers(2, 8))
+    return preset, options, draw(st.integers(2, 8))
 
 
 @given(table=overridden_rules(), seed=st.integers(0, 2**32 - 1))

@@ -1,7 +1,9 @@
 """Presets and options: what they are, what is refused and why."""
 
+import json
 from typing import Any
 
+import numpy as np
 import pytest
 
 from nap_env.presets import PRESETS, SOURCES, describe, main, resolve
@@ -94,15 +96,40 @@ def test_rules_made_by_hand_are_written_as_a_preset_and_its_difference() -> None
     assert resolve("standard", rules.options) == rules
 
 
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (Bid("three", tricks=2, win=3, lose=3), "tricks of three=2: scheme=table has 3"),
+        (Bid("three", tricks=3, win=3, lose=3, overtrick=1), "overtrick of three=1"),
+    ],
+)
+def test_rows_that_no_record_could_say_are_refused(row: Bid, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Rules(bids=(row,))
+
+
+def test_rules_take_numpy_numbers_lists_and_tables() -> None:
+    rules = Rules(bids=[TARIFF["nap"]], deck={4: np.int64(28)}, first_dealer=np.int64(2))  # type: ignore[arg-type]
+    assert rules.bids == (TARIFF["nap"],)
+    assert rules.deck == ((4, 28),)
+    assert json.dumps(rules.options)
+    assert rules_table(rules, 4)[0]["first_dealer"] == 2
+
+
+def test_rules_of_an_unknown_name_are_refused_where_a_game_is_made() -> None:
+    with pytest.raises(ValueError, match="name of the preset that the rules started from 'mine'"):
+        rules_table(Rules(name="mine", bids=(TARIFF["nap"],)), 4)
+
+
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"joke": True}, "option 'joke' is not known"),
     ({"joker": 1}, "joker=1: true or false is allowed"),
-    ({"hand_size": 8}, "hand_size=8: a whole number from 1 to 7"),
+    ({"hand_size": 8}, "hand_size=8: 1 to 7 are allowed"),
     ({"stake": 0}, "stake=0"),
     ({"deck": 30}, "deck=30: 4 suits allow packs of up to 52 cards, a multiple of 4"),
     ({"deck": {"four": 28}}, "deck: 'four' is not a number of players"),
     ({"suits": 5}, "suits=5"),
-    ({"player_range": [4, 2]}, "player_range=2: a whole number from 4 to 8"),
+    ({"player_range": [4, 2]}, "player_range=2: 4 to 8 are allowed"),
     ({"all_pass": "again"}, "all_pass 'again': allowed are next_dealer, dealer_one"),
     ({"first_dealer": "oldest"}, "first_dealer 'oldest'"),
     ({"bids": []}, "at least one bid is needed"),
@@ -126,6 +153,15 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"discard_to": 5}, "discard_to=5: must be below hand_size=5"),
     ({"deals": None}, "at least one must end the match"),
     ({"chips": 1, "pool_start": 2}, "chips: each must have at least what pool_start takes"),
+    ({"packets": "3x0"}, "packets='3x0'"),
+    ({"packets": "1x9999999999"}, "packets="),
+    ({"look_cost": 1}, "look_cost=1: there is no card to look at with widow=none"),
+    ({"look_needed": False}, "look_needed=False: only with widow=peep"),
+    ({"dealer_free_look": True}, "dealer_free_look=True: only with widow=floater"),
+    ({"garnet_pool": 2}, "garnet_fail and garnet_pool: only with widow=garnet"),
+    ({"buy_cost": 2}, "buy_cost=2: only with buy"),
+    ({"deck": None}, "deck=None: a number of cards, or a table"),
+    ({"pay": [1]}, "pay=\\[1\\]: a mapping from bids is needed"),
     ({"packets": "3+2"}, "packets='3\\+2'"),
 ]
 

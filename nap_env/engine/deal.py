@@ -3,7 +3,7 @@
 import numpy as np
 
 from nap_env.engine.kernel import kernel
-from nap_env.engine.settle import pay_pool
+from nap_env.engine.settle import pay_pool, show_scores
 from nap_env.engine.state import (
     DEALER_FLAG,
     LOOKED_FLAG,
@@ -25,9 +25,10 @@ def start_match(g, rules):
     """Begin a match: no scores, the first pool, the first dealer of the next deal's stream."""
     players = rules["num_players"]
     for seat in range(players):
-        g["scores"][seat] = 0
+        g["scores"][seat] = -rules["pool_start"]
         g["shares"][seat] = -rules["pool_start"]
-    g["score_lanes"] = np.uint64(0)
+    g["start_charge"] = rules["pool_start"]
+    show_scores(g, rules)
     g["pool"] = rules["pool_start"] * players
     g["multiplier"] = 1
     g["deals_played"] = 0
@@ -172,6 +173,7 @@ def begin_deal(g, rules):
     if rules["private_planes"] != 0:
         for seat in range(players):
             g["discards"][seat] = 0
+        g["bought"] = np.uint64(0)
         g["exchanged"] = np.uint64(0)
         g["taker"] = -1
         if rules["dealer_looks"] != 0:

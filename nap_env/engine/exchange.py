@@ -134,16 +134,10 @@ def _put_away(g, seat, card):
 
 @kernel
 def _draw_cards(g, seat, count):
-    """Give a seat the next cards of the stock; their number is public."""
+    """Give a seat the next cards of the stock."""
     for _ in range(count):
         g["hand"][seat] |= np.int64(1) << np.int64(g["pack"][g["stock_next"]])
         g["stock_next"] += 1
-    _note_exchange(g, seat, count)
-
-
-@kernel
-def _note_exchange(g, seat, count):
-    g["exchanged"] += lanes(count, seat)
     if count > 0:
         g["seen"][seat] |= EXCHANGED_FLAG
 
@@ -155,6 +149,7 @@ def buy(g, rules, action):
     if mark(g, action):
         pay_pool(g, rules, seat, g["marks"] * rules["buy_cost"] * rules["stake"])
         _draw_cards(g, seat, g["marks"])
+        g["bought"] += lanes(g["marks"], seat)
         g["turns_left"] -= 1
         if g["turns_left"] > 0:
             _begin_turn(g, rules, next_hand(g, rules, seat))
@@ -211,16 +206,17 @@ def _swap(g, seat, card):
     if g["widow_left"] != 0:
         g["hand"][seat] |= g["widow_left"]
         g["widow_left"] = 0
-        g["seen"][seat] |= LOOKED_FLAG
-        _note_exchange(g, seat, np.int64(1))
+        g["seen"][seat] |= LOOKED_FLAG | EXCHANGED_FLAG
     else:
         _draw_cards(g, seat, np.int64(1))
+    g["exchanged"] += lanes(1, seat)
 
 
 @kernel
 def _drawn(g, rules, seat):
     """Give new cards; the opponents follow if the declarer has exchanged any; then the play."""
     _draw_cards(g, seat, g["marks"])
+    g["exchanged"] += lanes(g["marks"], seat)
     if seat == g["declarer"] and g["marks"] > 0:
         g["draw_most"] = g["marks"]
         g["turns_left"] = rules["hands"] - 1

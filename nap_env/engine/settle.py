@@ -10,7 +10,7 @@ from nap_env.rules import POOL_CAP
 @kernel
 def balance(g, rules, seat):
     """Return the chips a seat has left to pay with, where players start with a number of chips."""
-    return rules["chips"] + g["scores"][seat] + g["shares"][seat] + g["payments"][seat]
+    return rules["chips"] + g["scores"][seat] + g["payments"][seat]
 
 
 @kernel
@@ -123,7 +123,7 @@ def _end_deal(g, rules):
     g["deals_played"] += 1
     reached = False
     for seat in range(rules["num_players"]):
-        g["scores"][seat] += g["payments"][seat] + g["shares"][seat]
+        g["scores"][seat] += g["payments"][seat]
         reached = reached or (rules["target"] > 0 and g["scores"][seat] >= rules["target"])
         # Whoever has nothing left cannot pay.
         reached = reached or (rules["chips"] > 0 and rules["chips"] + g["scores"][seat] <= 0)

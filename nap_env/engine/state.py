@@ -76,6 +76,7 @@ _FIELDS = [
     ("spoken", _I8),  # hands that have called
     ("deal_number", _I8),  # deals made since the game was seeded
     ("deals_played", _I8),  # in this match
+    ("start_charge", _I8),  # what each seat has paid in this deal for `pool_start`
     ("first_pool", _I8),  # before the antes of this deal
     ("first_multiplier", _I8),  # that of this deal
     ("hold_turn", _I8),  # 0: the dealer may hold, 1: the held player answers
@@ -91,14 +92,15 @@ _FIELDS = [
     ("last_mark", _I8),  # card marked last, -1: none
     ("draw_most", _I8),  # cards that one seat may draw
     ("turns_left", _I8),  # seats that have still to exchange, the one to move included
-    ("exchanged", np.uint64),  # cards bought or exchanged, a byte a seat
+    ("bought", np.uint64),  # cards bought before the auction, a byte a seat
+    ("exchanged", np.uint64),  # cards swapped or drawn after it, a byte a seat
     ("discards", _I8, MAX_SEATS),  # cards put away
     ("made", _I8),  # 1 made, 0 failed, -1 no contract or not settled
     ("match_over", _I8),
     ("truncated", _I8),
-    ("scores", _I8, MAX_SEATS),
+    ("scores", _I8, MAX_SEATS),  # chips in this match, `pool_start` among them from the start
     ("payments", _I8, MAX_SEATS),  # chips moved in this deal,
-    ("shares", _I8, MAX_SEATS),  # and by `pool_start` and by sharing out the pool
+    ("shares", _I8, MAX_SEATS),  # and what else its reward holds: `pool_start`, pool shared out
     ("gathered", np.int8, 56),  # the cards of the last deal on their way to the next one
     ("pack", np.int8, 56),  # hands from the dealer's left, widow, stock, as card ids
     ("events", np.int16, MAX_EVENTS),  # EVENT_SEAT * seat + action

@@ -88,6 +88,7 @@ def next_deal(g, rules):
         g["dealer"] = (g["dealer"] + 1) % rules["num_players"]
         for seat in range(rules["num_players"]):
             g["shares"][seat] = 0
+        g["start_charge"] = 0
     g["deal_number"] += 1
     open_deal(g, rules)
 

@@ -10,18 +10,19 @@ from collections.abc import Iterator, Mapping
 from operator import index
 from typing import Any, Self
 
-import gymnasium
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 from pettingzoo import AECEnv
 
 from nap_env.actions import NUM_ACTIONS, IllegalActionError
+from nap_env.cards import NUM_CARDS
 from nap_env.engine.kernel import kernel
 from nap_env.engine.state import OVER
 from nap_env.engine.step import is_legal, step
 from nap_env.game import Game, hash_seed
 from nap_env.observation import SIGHT, layout, show
+from nap_env.picture import RENDER_FPS, RENDER_MODES, Screen
 from nap_env.presets import resolve
 from nap_env.rules import MAX_SEATS, TABLE, Rules, rules_table
 
@@ -140,8 +141,8 @@ class RawNapEnv(AECEnv):  # type: ignore[misc]
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - PettingZoo's name and type
         "name": "nap_v0",
-        "render_modes": ["ansi"],
-        "render_fps": 1,
+        "render_modes": list(RENDER_MODES),
+        "render_fps": RENDER_FPS,
         "is_parallelizable": False,
     }
 
@@ -178,11 +179,13 @@ class RawNapEnv(AECEnv):  # type: ignore[misc]
             mask_in: where the action mask is: in the observation (`obs`), in the info, or `both`.
             flat_obs: the observation is the plain int8 array, and the mask is in the info only.
             observation_layout: `fixed` for these rules and players, or `full`, one for all.
-            render_mode: None, or `ansi`: `render` returns text.
+            render_mode: None, or what `render` does: `ansi` returns text, `rgb_array` a picture,
+                `human` shows it in a window, which `reset` and `step` do by themselves.
             reveal: `render` shows all hands, not only that of the seat to move.
 
         Raises:
             ValueError: an argument that is not allowed.
+            ModuleNotFoundError: pictures are asked for, and pygame is not installed.
         """
         if mask_in not in MASK_IN:
             raise ValueError(f"mask_in={mask_in!r}: allowed are {', '.join(MASK_IN)}")
@@ -191,9 +194,7 @@ class RawNapEnv(AECEnv):  # type: ignore[misc]
                 "mask_in='obs' with flat_obs=True: a plain array has no place for the mask; "
                 "allowed are both, info"
             )
-        modes = self.metadata["render_modes"]
-        if render_mode is not None and render_mode not in modes:
-            raise ValueError(f"render_mode={render_mode!r}: allowed are None, {', '.join(modes)}")
+        self._screen = Screen(render_mode)
         self.rules = resolve(rules, options)
         self.num_players = num_players
         self.render_mode = render_mode
@@ -219,7 +220,8 @@ class RawNapEnv(AECEnv):  # type: ignore[misc]
         def numbers(*shape: int) -> spaces.Box:
             return spaces.Box(-128, 127, shape, np.int8)
 
-        self.state_space = numbers(self.num_players * self.layout.size)
+        unseen = 2 * NUM_CARDS * self.rules.exchanges
+        self.state_space = numbers(self.num_players * self.layout.size + unseen)
         observation: spaces.Space[Any] = numbers(self.layout.size)
         if not self._flat:
             parts: dict[str, spaces.Space[Any]] = {"observation": observation}
@@ -263,7 +265,7 @@ class RawNapEnv(AECEnv):  # type: ignore[misc]
         """
         stream = None if seed is None else hash_seed(seed)
         game = self._some_game()
-        if options:
+        if options is not None:
             game = game.clone()
             game.set_up_as(stream, options)
         else:
@@ -278,6 +280,8 @@ class RawNapEnv(AECEnv):  # type: ignore[misc]
         self._paid = False
         self._moved = True
         self._open_deal()
+        if self.render_mode == "human":
+            self.render()
 
     def _some_game(self) -> Game:
         """Return the game on the table, or a new one before the first `reset`."""
@@ -303,7 +307,7 @@ class RawNapEnv(AECEnv):  # type: ignore[misc]
             self._leave(agent, action)
             return
         try:
-            number = index(action)
+            number = -1 if isinstance(action, bool) else index(action)
         except TypeError:
             number = -1
         if not 0 <= number < NUM_ACTIONS:
@@ -322,6 +326,8 @@ class RawNapEnv(AECEnv):  # type: ignore[misc]
             self._close_deal(seat)
         else:
             self._shown = self.agent_selection = self.possible_agents[seat]
+        if self.render_mode == "human":
+            self.render()
 
     def _close_deal(self, ending: int) -> None:
         """Pay for the deal; end the match, or go on with its next deal."""
@@ -458,36 +464,46 @@ class RawNapEnv(AECEnv):  # type: ignore[misc]
             yield self.agent_selection
 
     def state(self) -> npt.NDArray[np.int8]:
-        """Return everything that the seats see, for a centralised critic.
+        """Return the whole position, for a centralised critic.
 
         Returns:
             int8 (num_players * K,): the observations of seat 0, 1, .. one after the other, so that
             `reshape(num_players, K)` has a row for each seat, in which that seat comes first.
+            Where cards are exchanged 2 * 53 entries follow: the cards on the table by card id, 0
+            or 1, and the stock in drawing order as card ids, -1 after the last.
         """
         rows = np.empty((self.num_players, self.layout.size), np.int8)
         for agent, seat in self._seats.items():
             self._show(agent)
             rows[seat] = self._observation
-        return rows.reshape(-1)
+        if not self.rules.exchanges:
+            return rows.reshape(-1)
+        g = self._game.games[0]
+        unseen = np.full((2, NUM_CARDS), -1, np.int8)
+        unseen[0] = int(g["widow_left"]) >> np.arange(NUM_CARDS) & 1
+        stock = g["pack"][int(g["stock_next"]) : int(self._desk["rules"]["pack_size"][0])]
+        unseen[1, : len(stock)] = stock
+        return np.concatenate([rows.reshape(-1), unseen.reshape(-1)])
 
     def record(self) -> dict[str, Any]:
         """Return the deal so far as a record, with its result once it is over."""
         return self._game.record()
 
-    def render(self) -> str | None:
-        """Return the table as text (`ansi`), with the cards of the seat to move.
+    def render(self) -> Any:
+        """Show the table, with the cards of the seat to move; `render_mode` says how.
 
         All hands are shown once the deal is over, or always if `reveal` is set.
+
+        Returns:
+            Text (`ansi`), a picture, uint8 (HEIGHT, WIDTH, 3) (`rgb_array`), or None (`human`).
         """
         game = self._game
-        if self.render_mode is None:
-            gymnasium.logger.warn("render() does nothing without a render_mode, such as ansi")
-            return None
         viewer = None if self._reveal else game.seat
-        return game.text(viewer, playing=self._playing)
+        return self._screen.show(game, viewer, playing=self._playing)
 
     def close(self) -> None:
-        """Do nothing: there is no window."""
+        """Close the window, if there is one."""
+        self._screen.close()
 
     def clone(self) -> Self:
         """Return an independent copy in the same position, random streams included."""

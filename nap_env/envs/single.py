@@ -20,14 +20,13 @@ from nap_env.envs.vector import (
     DECIDES,
     ENDED,
     MOVES,
-    RENDER_MODES,
     STANDS,
     Form,
     Player,
     Tables,
-    check_render_mode,
 )
 from nap_env.game import hash_seed
+from nap_env.picture import RENDER_FPS, RENDER_MODES, Screen
 from nap_env.rules import Rules
 
 
@@ -67,7 +66,7 @@ class NapEnv(gymnasium.Env[Any, Any]):
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium's name and type
         "render_modes": list(RENDER_MODES),
-        "render_fps": 1,
+        "render_fps": RENDER_FPS,
     }
 
     def __init__(
@@ -96,13 +95,15 @@ class NapEnv(gymnasium.Env[Any, Any]):
             mask_in: where the action mask is: in the observation (`obs`), in the info, or `both`.
             flat_obs: the observation is the plain int8 array, and the mask is in the info only.
             observation_layout: `fixed` for these rules and players, or `full`, one for all.
-            render_mode: None, or `ansi`: `render` returns text.
+            render_mode: None, or what `render` does: `ansi` returns text, `rgb_array` a picture,
+                `human` shows it in a window, which `reset` and `step` do by themselves.
             reveal: `render` shows all hands, not only the learner's.
 
         Raises:
             ValueError: an argument that is not allowed.
+            ModuleNotFoundError: pictures are asked for, and pygame is not installed.
         """
-        check_render_mode(render_mode)
+        self._screen = Screen(render_mode)
         if isinstance(opponents, list | tuple):
             opponents = [partial(_alone, one) if callable(one) else one for one in opponents]
         elif callable(opponents):
@@ -143,6 +144,8 @@ class NapEnv(gymnasium.Env[Any, Any]):
             tables.seed(np.zeros(1, np.intp), np.array([key]))
         super().reset(seed=None if seed is None else int(seed))
         tables.play(STANDS if options else BEGINS)
+        if self.render_mode == "human":
+            self.render()
         return self._observation(), self._info()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -169,6 +172,8 @@ class NapEnv(gymnasium.Env[Any, Any]):
         ended = bool(tables.status[0] == ENDED)
         truncated = bool(tables.learners["truncated"][0])
         reward = float(tables.learners["reward"][0])
+        if self.render_mode == "human":
+            self.render()
         return self._observation(), reward, ended and not truncated, truncated, self._info()
 
     def _observation(self) -> Any:
@@ -196,12 +201,16 @@ class NapEnv(gymnasium.Env[Any, Any]):
         """Return the deal so far as a record, with its result once it is over."""
         return self._tables.game(0).record()
 
-    def render(self) -> str | None:
-        """Return the table as text (`ansi`), with the learner's cards.
+    def render(self) -> Any:
+        """Show the table, with the learner's cards; `render_mode` says how.
 
         All hands are shown once the deal is over, or always if `reveal` is set.
+
+        Returns:
+            Text (`ansi`), a picture, uint8 (HEIGHT, WIDTH, 3) (`rgb_array`), or None (`human`).
         """
-        if self.render_mode is None:
-            gymnasium.logger.warn("render() does nothing without a render_mode, such as ansi")
-            return None
-        return self._tables.text(0, self._reveal)
+        return self._tables.show(0, self._screen, self._reveal)
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        self._screen.close()

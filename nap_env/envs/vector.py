@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import gymnasium
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
@@ -19,6 +18,7 @@ from nap_env.engine.state import OVER, draw, new_games, seed_game
 from nap_env.engine.step import is_legal, next_deal, random_action, step
 from nap_env.game import Game, hash_seed
 from nap_env.observation import VIEW, layout, observe
+from nap_env.picture import RENDER_FPS, Screen, warn_of_no_mode
 from nap_env.presets import resolve
 from nap_env.rules import MAX_SEATS, Rules, rules_table
 
@@ -29,7 +29,8 @@ Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.bool_]
 
 MASK_IN = ("both", "obs", "info")
-RENDER_MODES = ("ansi",)
+RENDER_MODES = ("ansi", "rgb_array")
+"""Of many tables; a window shows one."""
 
 # What a table is to do next ..
 BEGINS = 0  # a new match
@@ -261,14 +262,6 @@ class Form:
         return {"observation": observation}
 
 
-def check_render_mode(render_mode: str | None) -> None:
-    """Refuse a render mode that there is not."""
-    if render_mode is not None and render_mode not in RENDER_MODES:
-        raise ValueError(
-            f"render_mode={render_mode!r}: allowed are None, {', '.join(RENDER_MODES)}"
-        )
-
-
 class Tables:
     """N tables of the same rules at which one seat learns and the other seats are played here.
 
@@ -436,12 +429,12 @@ class Tables:
         """Return the error for an action that is not legal at a table."""
         return IllegalActionError(f"game {row}: {self.game(row).illegal(action)}")
 
-    def text(self, row: int, reveal: bool) -> str:
-        """Return a table as text, with the learner's cards or with all of them."""
+    def show(self, row: int, screen: Screen, reveal: bool) -> Any:
+        """Show a table on a screen, with the learner's cards or with all of them."""
         game = self.game(row)
         viewer = None if reveal or game.over else int(self.learners["seat"][row])
-        decides = self.status[row] == DECIDES
-        return game.text(viewer, playing=decides)
+        decides = bool(self.status[row] == DECIDES)
+        return screen.show(game, viewer, playing=decides)
 
 
 class NapVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
@@ -463,7 +456,7 @@ class NapVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
 
     metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium's name and type
         "render_modes": list(RENDER_MODES),
-        "render_fps": 1,
+        "render_fps": RENDER_FPS,
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
 
@@ -499,18 +492,20 @@ class NapVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
             mask_in: where the action mask is: in the observation (`obs`), in the info, or `both`.
             flat_obs: the observation is the plain int8 array, and the mask is in the info only.
             observation_layout: `fixed` for these rules and players, or `full`, one for all.
-            render_mode: None, or `ansi`: `render` returns texts.
+            render_mode: None, or what `render` returns of each table: `ansi` text, `rgb_array` a
+                picture.
             reveal: `render` shows all hands, not only the learners'.
 
         Raises:
             ValueError: an argument that is not allowed.
+            ModuleNotFoundError: pictures are asked for, and pygame is not installed.
         """
         if not isinstance(num_envs, int | np.integer) or num_envs < 1:
             raise ValueError(f"num_envs={num_envs!r}: a whole number from 1 on is allowed")
         modes = [mode.value for mode in AutoresetMode]
         if autoreset_mode not in [*AutoresetMode, *modes]:
             raise ValueError(f"autoreset_mode={autoreset_mode!r}: allowed are {', '.join(modes)}")
-        check_render_mode(render_mode)
+        self._screen = Screen(render_mode, RENDER_MODES)
         self._tables = Tables(
             int(num_envs), rules, num_players, opponents, seat, options, observation_layout
         )
@@ -698,12 +693,13 @@ class NapVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         """Return the deal that table `index` is playing, so far, as a record."""
         return self._tables.game(index).record()
 
-    def render(self) -> tuple[str, ...] | None:
-        """Return every table as text (`ansi`), with the learner's cards.
+    def render(self) -> tuple[Any, ...] | None:
+        """Return text (`ansi`) or a picture (`rgb_array`) of every table, with the learner's cards.
 
         All hands are shown once the deal is over, or always if `reveal` is set.
         """
         if self.render_mode is None:
-            gymnasium.logger.warn("render() does nothing without a render_mode, such as ansi")
+            warn_of_no_mode()
             return None
-        return tuple(self._tables.text(row, self._reveal) for row in range(self.num_envs))
+        rows = range(self.num_envs)
+        return tuple(self._tables.show(row, self._screen, self._reveal) for row in rows)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import warnings
 from collections import Counter
+from importlib.metadata import version
 from pathlib import Path
 
 import gymnasium
@@ -19,7 +20,7 @@ from pettingzoo.utils import wrappers
 import nap_env
 from nap_env import Batch, IllegalActionError, nap_v0
 from nap_env.actions import ACTIONS, NUM_ACTIONS, action_id
-from nap_env.cards import CARDS, hand_mask
+from nap_env.cards import CARDS, card_id
 from nap_env.envs.aec import OrderError, OutOfBoundsError
 from nap_env.rules import PRESETS
 
@@ -133,8 +134,9 @@ def test_seed_test(factory, where):
 
 @both
 def test_render_test(factory):
-    # It asks for human mode first, which does not exist yet.
-    render_test(lambda render_mode: factory(render_mode="ansi"), {"ansi": lambda text: bool(text)})
+    render_test(
+        lambda render_mode: factory(render_mode=render_mode), {"ansi": lambda text: bool(text)}
+    )
 
 
 # Spaces and arguments.
@@ -188,7 +190,7 @@ def test_flat_observation_is_the_plain_array(factory):
     [
         ({"mask_in": "somewhere"}, "mask_in='somewhere': allowed are both, obs, info"),
         ({"mask_in": "obs", "flat_obs": True}, "mask_in='obs' with flat_obs=True"),
-        ({"render_mode": "human"}, "render_mode='human': allowed are None, ansi"),
+        ({"render_mode": "svg"}, "render_mode='svg': allowed are None, ansi"),
         ({"rules": "whist"}, "rules='whist'"),
         ({"num_players": 9}, "num_players=9: standard seats 3 to 7"),
         ({"options": {"jokers": 2}}, "option 'jokers' is not known"),
@@ -284,8 +286,10 @@ def test_match_goes_on_inside_the_environment(factory, rules, num_players):
         while not any(env.terminations.values()):
             assert env.agent_selection == f"player_{games.seat[0]}"
             assert same(env.observe(env.agent_selection)["observation"], games.observation[0])
+            # The scores have paid `pool_start` at once, the rewards with the first deal.
+            start = 0 if paydays else env.rules.pool_start
             assert env.infos["player_0"]["scores"] == tuple(
-                total[agent] for agent in env.possible_agents
+                total[agent] - start for agent in env.possible_agents
             )
             dealers.append(env.record()["dealer"])
             action = choose(env, rng)
@@ -459,6 +463,10 @@ def test_raw_env_raises_and_changes_nothing(rules, num_players):
     assert play_on(env, random.Random(1)) == play_on(observed, random.Random(1))
 
 
+@pytest.mark.skipif(
+    version("pettingzoo").startswith("1.24"),
+    reason="PettingZoo 1.24's TerminateIllegalWrapper lets dead agents leave in a wrong order",
+)
 def test_env_behaves_as_raw_env_in_pettingzoos_wrappers():
     ours = nap_v0.env()
     wrapped = wrappers.OrderEnforcingWrapper(
@@ -518,7 +526,7 @@ def hidden_cards(env, seat):
     pack = [card for hand in record["hands"] for card in hand] + record["stock"]
     seen = set(record["hands"][seat]) | {card for _, card in record["events"]}
     held = int(game["hand"][seat])
-    return [card for card in pack if card not in seen and not hand_mask([card]) & held]
+    return [card for card in pack if card not in seen and not held >> card_id(card) & 1]
 
 
 def permuted(env, seat, rng):
@@ -565,7 +573,7 @@ def test_state_holds_what_every_seat_sees(rules, num_players):
     play_on(env, random.Random(1), steps=5)
     state = env.state()
     assert env.state_space.contains(state)
-    rows = state.reshape(num_players, env.layout.size)
+    rows = state[: num_players * env.layout.size].reshape(num_players, env.layout.size)
     for row, agent in zip(rows, env.possible_agents, strict=True):
         assert same(row, env.observe(agent)["observation"])
 
@@ -851,7 +859,9 @@ def test_each_key_sets_up_its_part_and_the_rest_comes_from_the_seed():
         record = env.record()
         assert record[key] == value
         if key != "dealer":
-            assert {**record, key: None} == {**plain, key: None}
+            # With a given pool `pool_start` is taken as paid.
+            ignored = {key: None, "scores": None}
+            assert record | ignored == plain | ignored
     for key in ("hands", "stock"):
         env.reset(seed=3, options={key: plain[key]})
         assert env.record()[key] == plain[key]
@@ -957,3 +967,13 @@ def test_environment_has_pettingzoos_name():
     assert str(env) == "nap_v0" == env.metadata["name"]
     assert env.metadata["is_parallelizable"] is False
     assert env.unwrapped is env
+
+
+def test_state_holds_the_cards_that_no_seat_sees():
+    env = nap_v0.env("peep", 4)
+    env.reset(seed=0)
+    state, record = env.state(), env.record()
+    assert env.state_space.contains(state)
+    widow, stock = state[4 * env.layout.size :].reshape(2, -1)
+    assert [CARDS[card] for card in np.flatnonzero(widow)] == record["widow"]
+    assert [CARDS[card] for card in stock if card >= 0] == record["stock"]

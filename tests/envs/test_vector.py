@@ -3,6 +3,7 @@
 import copy
 import pickle
 import sys
+from importlib.metadata import version
 from itertools import pairwise
 
 import gymnasium
@@ -342,6 +343,8 @@ def rows_of_all(result, count):
 
 @every_mode
 def test_episode_statistics_count_every_reward(mode):
+    if mode is AutoresetMode.SAME_STEP and version("gymnasium") < "1.4":
+        pytest.skip("before 1.4 RecordEpisodeStatistics counts one step too few in SameStep")
     envs = RecordEpisodeStatistics(NapVectorEnv(8, autoreset_mode=mode))
     rng = np.random.default_rng(0)
     infos = envs.reset(seed=0)[1]
@@ -529,7 +532,7 @@ def test_a_bad_reset_is_refused_and_changes_nothing(arguments, error, text):
         ({"num_envs": 0}, r"num_envs=0: a whole number from 1 on is allowed"),
         ({"num_envs": 2.0}, r"num_envs=2.0"),
         ({"autoreset_mode": "Never"}, r"autoreset_mode='Never': allowed are NextStep, SameStep"),
-        ({"render_mode": "rgb_array"}, r"render_mode='rgb_array': allowed are None, ansi"),
+        ({"render_mode": "human"}, r"render_mode='human': allowed are None, ansi"),
         ({"opponents": "nobody"}, r"opponents: 'nobody'"),
     ],
 )

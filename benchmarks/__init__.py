@@ -1,0 +1,1 @@
+"""Measurements of speed; run as modules, not part of the package."""

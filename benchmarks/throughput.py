@@ -1,0 +1,541 @@
+"""Decisions per second on one core, ours and, with `--peers`, other libraries' in the same run.
+
+    python -m benchmarks.throughput --peers
+
+Rows are measured in turn, round after round, because a shared machine changes its speed from second
+to second; a ratio is the median of the ratios within each round. README.md says what each row is.
+"""
+
+import datetime
+import gc
+import json
+import os
+import platform
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numba
+import tyro
+from tqdm import tqdm
+
+from benchmarks import peers
+from benchmarks.peers import Run
+
+ROOT = Path(__file__).resolve().parent.parent
+SIZES = (1, 64, 4096)  # games in a Batch
+OBSERVE = {  # value of Batch's `observe`: what its label says
+    "none": "packed masks",
+    "packed": "packed observations and masks",
+    "dense": "observations and masks",
+}
+VECTOR_SIZE = 1024  # tables of the vector environment
+VECTOR_STEPS = 16  # its steps between two looks at the clock
+WARM_UP_SECONDS = 0.2
+CHUNK_SECONDS = 0.005  # compiled code between two looks at the clock takes at least this long
+
+# What is asked of the standard game at four players (shared/DESIGN.md, section 9), decisions/s.
+ASKED_RATES = {
+    "rollout_4096": 30e6,
+    "batch_dense_4096": 12e6,
+    "raw_env_direct": 0.3e6,
+    "env_direct": 0.25e6,
+}
+# Ours, theirs, the ratio asked (None: none is).
+RATIOS = (
+    ("batch_dense_4096", "openspiel_spades", 30.0),
+    ("batch_dense_4096", "openspiel_spades_tuned", None),
+    ("batch_dense_4096", "openspiel_euchre", None),
+    ("batch_dense_4096", "rlcard_bridge", None),
+    ("batch_dense_4096", "pgx_leduc", None),
+    ("raw_env_agent_iter", "pettingzoo_leduc_raw_env", 6.0),
+    ("env_agent_iter", "pettingzoo_leduc_env", 12.0),
+)
+# Distributions whose versions belong to our figures.
+OUR_PACKAGES = ("numba", "numpy", "gymnasium", "pettingzoo")
+ASKED_RESET_SECONDS = {"cold": 10.0, "warm": 1.0}
+
+STARTUP = """
+import sys
+from time import perf_counter
+start = perf_counter()
+from nap_env import nap_v0
+imported = perf_counter()
+env = nap_v0.env(rules=sys.argv[1], num_players=int(sys.argv[2]))
+env.reset(seed=int(sys.argv[3]))
+reset = perf_counter()
+for agent in env.agent_iter():
+    observation, _, termination, truncation, _ = env.last()
+    env.step(None if termination or truncation else int(observation["action_mask"].argmax()))
+print(imported - start, reset - start, perf_counter() - start)
+"""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Measure decisions per second on one core and print a table, ratios and one JSON line."""
+
+    peers: bool = False
+    """Measure other libraries too, those that are installed."""
+    rules: str = "standard"
+    """Preset that our rows play."""
+    players: int = 4
+    """Number of players in our rows."""
+    rounds: int = 7
+    """How often each row is measured."""
+    seconds: float = 0.5
+    """Length of one measurement of one row."""
+    startups: int = 3
+    """How often the first reset of a fresh process is measured, cold and warm (0: not)."""
+    core: int | None = None
+    """Core to run on; by default the last that this process may use, -1 for no pinning."""
+    seed: int = 0
+    """Seed of the deals and of the choices."""
+
+    def __post_init__(self) -> None:
+        """Refuse lengths that measure nothing."""
+        for name, allowed in (("rounds", 1), ("startups", 0)):
+            if getattr(self, name) < allowed:
+                raise ValueError(f"{name}={getattr(self, name)}: at least {allowed}")
+        if not self.seconds > 0:
+            raise ValueError(f"seconds={self.seconds}: more than 0")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One thing to measure."""
+
+    name: str  # in the JSON line
+    label: str  # in the table
+    run: Run
+
+
+def compiled_run(play: Callable[[int], None], num_games: int) -> Run:
+    """Measure `play(steps)`, which moves each of `num_games` games on by so many steps."""
+    steps = 1
+    seconds = 0.0
+    play(steps)  # compiles
+    while seconds < CHUNK_SECONDS:
+        steps *= 2
+        start = perf_counter()
+        play(steps)
+        seconds = perf_counter() - start
+
+    def chunk() -> int:
+        play(steps)
+        return steps * num_games
+
+    return peers.timed(chunk)
+
+
+def batch_run(options: Options, observe: str, num_games: int) -> Run:
+    """`games.step(games.sample())` from Python: two calls for one step of every game."""
+    from nap_env import Batch
+
+    games = Batch(
+        rules=options.rules,
+        num_players=options.players,
+        num_games=num_games,
+        seed=options.seed,
+        observe=observe,
+    )
+
+    def play(steps: int) -> None:
+        for _ in range(steps):
+            games.step(games.sample())
+
+    return compiled_run(play, num_games)
+
+
+def rollout_run(options: Options, num_games: int) -> Run:
+    """`games.rollout(steps)`: choices and steps inside compiled code, no observations."""
+    from nap_env import Batch
+
+    games = Batch(
+        rules=options.rules,
+        num_players=options.players,
+        num_games=num_games,
+        seed=options.seed,
+        observe="none",
+    )
+    return compiled_run(games.rollout, num_games)
+
+
+def aec_run(options: Options, factory_name: str, make_run: Callable[[Any, int], Run]) -> Run:
+    """Our AEC environment, `env` or `raw_env`, in one of the loops of `peers`."""
+    from nap_env import nap_v0
+
+    env = getattr(nap_v0, factory_name)(rules=options.rules, num_players=options.players)
+    return make_run(env, options.seed)
+
+
+def parallel_run(options: Options) -> Run:
+    """The parallel environment: everybody observes every decision, the one with a mask decides."""
+    from nap_env import nap_v0
+
+    env = nap_v0.parallel_env(rules=options.rules, num_players=options.players)
+    uniform = random.Random(options.seed).random
+    env.reset(seed=options.seed)
+
+    def chunk() -> int:
+        decisions = 0
+        for _ in range(peers.GAMES_PER_CHUNK):
+            observations, _infos = env.reset()
+            while env.agents:
+                agent = env.agent_selection
+                legal = observations[agent]["action_mask"].nonzero()[0]
+                action = int(legal[int(uniform() * len(legal))])
+                observations, *_results = env.step({agent: action})
+                decisions += 1
+        return decisions
+
+    return peers.timed(chunk)
+
+
+def single_run(options: Options) -> Run:
+    """The Gymnasium environment as `make` gives it, opponents random; the learner's decisions."""
+    import gymnasium
+
+    env = gymnasium.make(
+        "nap_env:nap/Nap-v0", rules=options.rules, num_players=options.players, opponents="random"
+    )
+    uniform = random.Random(options.seed).random
+    env.reset(seed=options.seed)
+
+    def chunk() -> int:
+        decisions = 0
+        for _ in range(peers.GAMES_PER_CHUNK):
+            observation, _info = env.reset()
+            ended = False
+            while not ended:
+                legal = observation["action_mask"].nonzero()[0]
+                action = int(legal[int(uniform() * len(legal))])
+                observation, _reward, terminated, truncated, _info = env.step(action)
+                ended = terminated or truncated
+                decisions += 1
+        return decisions
+
+    return peers.timed(chunk)
+
+
+@numba.njit
+def choose(masks: Any, uniform: Any, actions: Any) -> int:
+    """Write a random legal action for each row that has one; return how many have.
+
+    Args:
+        masks: (N, A) int8.
+        uniform: (N,) float64, from 0 to 1, without 1.
+        actions: (N,) int64, overwritten.
+    """
+    decisions = 0
+    for row in range(len(masks)):
+        place = int(uniform[row] * masks[row].sum())
+        for action in range(masks.shape[1]):
+            if masks[row, action]:
+                if place == 0:
+                    actions[row] = action
+                    decisions += 1
+                    break
+                place -= 1
+    return decisions
+
+
+def vector_run(options: Options, mode: str) -> Run:
+    """The vector environment as `make_vec` gives it, opponents random; the learners' decisions.
+
+    The choices are compiled, as those of `Batch.sample` are. A row in which a match begins anew
+    without a decision (`NextStep`) is not counted, and a reset (`Disabled`) is inside the time.
+    """
+    import gymnasium
+    import numpy as np
+
+    envs = gymnasium.make_vec(
+        "nap_env:nap/Nap-v0",
+        num_envs=VECTOR_SIZE,
+        rules=options.rules,
+        num_players=options.players,
+        opponents="random",
+        autoreset_mode=mode,
+    )
+    uniform = np.random.default_rng(options.seed).random
+    actions = np.zeros(VECTOR_SIZE, np.int64)
+    observation, _ = envs.reset(seed=options.seed)
+
+    def chunk() -> int:
+        nonlocal observation
+        decisions = 0
+        for _ in range(VECTOR_STEPS):
+            decisions += choose(observation["action_mask"], uniform(VECTOR_SIZE), actions)
+            observation, _rewards, terminated, truncated, _info = envs.step(actions)
+            if mode == "Disabled" and (ended := terminated | truncated).any():
+                observation, _info = envs.reset(options={"reset_mask": ended})
+        return decisions
+
+    return peers.timed(chunk)
+
+
+def our_rows(options: Options) -> list[Row]:
+    """Our rows, compiled and ready."""
+    rows = [Row("rollout_4096", "bare rollout, N=4096", rollout_run(options, 4096))]
+    for observe, label in OBSERVE.items():
+        for size in SIZES:
+            run = batch_run(options, observe, size)
+            rows.append(Row(f"batch_{observe}_{size}", f"Batch, {label}, N={size}", run))
+    for loop, make_run in (("direct", peers.direct_run), ("agent_iter", peers.agent_iter_run)):
+        for factory_name in ("raw_env", "env"):
+            run = aec_run(options, factory_name, make_run)
+            label = f"AEC {factory_name}, {loop.replace('direct', 'direct loop')}"
+            rows.append(Row(f"{factory_name}_{loop}", label, run))
+    rows.append(Row("parallel", "parallel_env", parallel_run(options)))
+    rows.append(Row("single", "single environment, random opponents", single_run(options)))
+    for mode in ("NextStep", "SameStep", "Disabled"):
+        label = f"vector, random opponents, {mode}, N={VECTOR_SIZE}"
+        rows.append(Row(f"vector_{mode}_{VECTOR_SIZE}", label, vector_run(options, mode)))
+    return rows
+
+
+def peer_rows(seed: int) -> tuple[list[Row], dict[str, str]]:
+    """Other libraries' rows, and why a peer has none, by its name."""
+    rows, missing = [], {}
+    for peer in peers.PEERS:
+        try:
+            rows.append(Row(peer.name, peer.label, peer.make(seed)))
+        except ImportError as error:
+            missing[peer.name] = str(error)
+    return rows, missing
+
+
+def in_order(rows: list[Row]) -> list[Row]:
+    """Move each row of a ratio's other side to just after ours, so that they share the moment."""
+    partner = {theirs: ours for ours, theirs, _ in RATIOS}
+    place = {row.name: i for i, row in enumerate(rows)}
+    return sorted(rows, key=lambda row: place[partner.get(row.name, row.name)])
+
+
+def measure(rows: list[Row], options: Options) -> dict[str, list[float]]:
+    """Decisions per second of each row, one figure a round."""
+    for row in tqdm(rows, desc="warming up", leave=False, disable=None):
+        row.run(WARM_UP_SECONDS)
+    gc.collect()
+    gc.freeze()  # else the Python loops pay for looking through what the libraries hold
+    rates: dict[str, list[float]] = {row.name: [] for row in rows}
+    with tqdm(total=options.rounds * len(rows), desc="measuring", disable=None) as progress:
+        for k in range(options.rounds):
+            for row in rows if k % 2 == 0 else reversed(rows):  # a drift favours neither
+                decisions, seconds = row.run(options.seconds)
+                rates[row.name].append(decisions / seconds)
+                progress.update()
+    return rates
+
+
+def measure_startup(options: Options) -> dict[str, list[dict[str, float]]]:
+    """Seconds of fresh processes with an empty and a filled cache of compiled code."""
+    command = [sys.executable, "-c", STARTUP, options.rules, str(options.players)]
+    command.append(str(options.seed))
+    times: dict[str, list[dict[str, float]]] = {"cold": [], "warm": []}
+    for _ in tqdm(range(options.startups), desc="starting", disable=None):
+        with tempfile.TemporaryDirectory() as cache:
+            for kind in times:
+                child = subprocess.run(
+                    command,
+                    cwd=ROOT,
+                    env={**os.environ, "NUMBA_CACHE_DIR": cache},
+                    check=True,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                )
+                keys = ("import", "reset", "first_deal")
+                seconds = map(float, child.stdout.split())
+                times[kind].append(dict(zip(keys, seconds, strict=True)))
+                if not any(Path(cache).iterdir()):
+                    raise RuntimeError("NUMBA_CACHE_DIR was not used: cold and warm are the same")
+    return times
+
+
+def summary(values: list[float]) -> dict[str, Any]:
+    """Median, spread and the single values."""
+    return {
+        "median": statistics.median(values),
+        "min": min(values),
+        "max": max(values),
+        "rounds": values,
+    }
+
+
+def ratios(rates: dict[str, list[float]]) -> list[dict[str, Any]]:
+    """Ratios within each round, for those whose two rows were measured."""
+    return [
+        {
+            "name": f"{ours} / {theirs}",
+            "asked": asked,
+            **summary([a / b for a, b in zip(rates[ours], rates[theirs], strict=True)]),
+        }
+        for ours, theirs, asked in RATIOS
+        if ours in rates and theirs in rates
+    ]
+
+
+def pin(core: int | None) -> int | None:
+    """Keep this process, and those it starts, on one core; gives the core, None for no pinning.
+
+    Raises:
+        ValueError: This process may not use the core.
+    """
+    if core == -1 or not hasattr(os, "sched_setaffinity"):
+        return None
+    allowed = os.sched_getaffinity(0)
+    chosen = max(allowed) if core is None else core
+    if chosen not in allowed:
+        raise ValueError(f"core={core}: this process may use {sorted(allowed)}, or -1")
+    os.sched_setaffinity(0, {chosen})
+    return chosen
+
+
+def machine(core: int | None) -> dict[str, Any]:
+    """The processor, its cores, the core in use and how busy the machine is."""
+    model = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        names = [line for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
+        model = names[0].split(":", 1)[1].strip() if names else model
+    return {
+        "cpu": model,
+        "cores": os.cpu_count(),
+        "core": core,
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        "system": platform.platform(),
+    }
+
+
+def commit() -> dict[str, Any]:
+    """Commit of this checkout and whether files differ from it; None outside a checkout."""
+
+    def git(*arguments: str) -> str | None:
+        try:
+            done = subprocess.run(
+                ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True
+            )
+        except (OSError, subprocess.CalledProcessError):
+            return None
+        return done.stdout.strip()
+
+    status = git("status", "--porcelain")
+    return {"commit": git("rev-parse", "HEAD"), "dirty": None if status is None else bool(status)}
+
+
+def versions(with_peers: bool) -> dict[str, str | None]:
+    """Versions of Python and of the libraries, None for what is not installed."""
+    found: dict[str, str | None] = {"python": platform.python_version()}
+    for package in (*OUR_PACKAGES, *(peers.PACKAGES if with_peers else ())):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = None
+    return found
+
+
+def shown(rate: float) -> str:
+    """A rate to three or four figures."""
+    return f"{rate / 1e6:.2f} M" if rate >= 1e6 else f"{rate / 1e3:.1f} k"
+
+
+def table(report: dict[str, Any]) -> str:
+    """The report as text for people."""
+    width = max(len(row["label"]) for row in report["results"])
+    lines = [f"{'decisions/s, one core':{width}}    median       min       max     asked"]
+    for row in report["results"]:
+        if "median" not in row:
+            lines.append(f"{row['label']:{width}}  not installed")
+            continue
+        cells = [shown(row[key]) for key in ("median", "min", "max")]
+        cells.append(f">= {row['asked'] / 1e6:g} M" if row["asked"] else "")
+        lines.append((f"{row['label']:{width}}" + "".join(f"{c:>10}" for c in cells)).rstrip())
+    if report["ratios"]:
+        width = max(len(row["name"]) for row in report["ratios"])
+        lines += ["", f"{'ratio within a round':{width}}    median       min       max     asked"]
+    for row in report["ratios"]:
+        cells = [f"{row[key]:.1f}" for key in ("median", "min", "max")]
+        cells.append(f">= {row['asked']:g}" if row["asked"] else "")
+        lines.append((f"{row['name']:{width}}" + "".join(f"{c:>10}" for c in cells)).rstrip())
+    if report["startup"]:
+        lines += ["", "fresh process, s, to the end of    import     reset  1st deal     asked"]
+    for row in report["startup"]:
+        cells = [f"{row[key]:.2f}" for key in ("import", "reset", "first_deal")]
+        cells.append(f"<= {row['asked']:g}" if row["asked"] else "")
+        line = f"{row['cache'] + ' cache, median of ' + str(len(row['times'])):31}"
+        lines.append((line + "".join(f"{c:>10}" for c in cells)).rstrip())
+    where = report["machine"]
+    state = f"commit {report['commit']}" + (" with changes" if report["dirty"] else "")
+    lines += [
+        "",
+        f"{report['date']}, {state}",
+        f"{where['cpu']}, {where['cores']} cores, on core {where['core']}, load {where['load']}",
+        ", ".join(f"{name} {number}" for name, number in report["versions"].items() if number),
+    ]
+    return "\n".join(lines)
+
+
+def measured(options: Options) -> dict[str, Any]:
+    """Measure everything the options ask for."""
+    report: dict[str, Any] = {
+        "options": asdict(options),
+        "machine": machine(pin(options.core)),
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        **commit(),
+        "versions": versions(options.peers),
+    }
+    ours = our_rows(options)
+    others, missing = peer_rows(options.seed) if options.peers else ([], {})
+    rates = measure(in_order(ours + others), options)
+    as_asked = options.rules == "standard" and options.players == 4
+    report["results"] = [
+        {
+            "name": row.name,
+            "label": row.label,
+            "asked": ASKED_RATES.get(row.name) if as_asked else None,
+            **summary([round(rate, 1) for rate in rates[row.name]]),
+        }
+        for row in ours + others
+    ]
+    report["results"] += [
+        {"name": peer.name, "label": peer.label, "missing": missing[peer.name]}
+        for peer in peers.PEERS
+        if peer.name in missing
+    ]
+    report["ratios"] = ratios(rates)
+    report["startup"] = [
+        {
+            "cache": kind,
+            "asked": ASKED_RESET_SECONDS[kind],
+            **{key: statistics.median(time[key] for time in times) for key in times[0]},
+            "times": times,
+        }
+        for kind, times in measure_startup(options).items()
+        if times
+    ]
+    return report
+
+
+def main() -> int:
+    """Run the command; gives its exit status."""
+    options = tyro.cli(Options, prog="python -m benchmarks.throughput")
+    try:
+        report = measured(options)
+    except ValueError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(table(report))
+    print(json.dumps(report))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
