@@ -789,7 +789,7 @@ def _fill_bids(row: np.void, rules: Rules, num_players: int) -> None:
     row["look_bids"] = _bid_mask(bid.name for bid in bids if bid.name.endswith("+f"))
     row["imposed_bid"] = -1
     if rules.all_pass in ("dealer_one", "eldest_one"):
-        one = next((bid for bid in rules.bids if bid.name == "one"), TARIFF["one"])
+        one = next((bid for bid in rules.bids if bid.name == "one"), TARIFFS[rules.scheme]["one"])
         if one not in bids:
             bids = [one, *bids]
         if rules.all_pass == "dealer_one":

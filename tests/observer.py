@@ -58,6 +58,7 @@ class Observer:
         self.deals_played = deals_played
         self.scores = list(scores or [-rules.pool_start] * self.players)
         self.match_over = False
+        self.first_multiplier = record["multiplier"]  # that of this deal
 
         self.bids: list[set[str]] = [set() for _ in range(self.players)]
         self.passed: set[int] = set()
@@ -227,10 +228,9 @@ class Observer:
         over, phase = self.referee.seat is None, self.referee.phase
         hand = self.referee.hands[me] + ["JK"] * (self.joker_waits and me == self.referee.seat)
         around = [(me + k) % self.players for k in range(self.players)]
-        bid, stake = self.bid, self.rules.stake * self.multiplier
+        bid, stake = self.bid, self.rules.stake * self.first_multiplier
         led = self._suit(next(iter(self.table.values()))) if self.table else None
-        # Once the deal is over the next one is no longer counted as left.
-        left = (self.rules.deals or 0) - self.deals_played - 1
+        left = (self.rules.deals or 0) - self.deals_played - (not over)
         order = [PACK.index(card) for _, card in self.played]
         view: View = {
             ("hand", 0): _among(PACK, hand),

@@ -168,11 +168,12 @@ def show_numbers(g, rules):
     lose = np.int64(0)
     tricks = np.int64(-1)
     if g["contract"] >= 0:
-        stake = rules["stake"] * g["multiplier"]
+        stake = rules["stake"] * g["first_multiplier"]
         win = rules["win"][g["contract"]] * stake
         lose = rules["lose"][g["contract"]] * stake
         tricks = rules["tricks"][g["contract"]]
-    deals_left = max(np.int64(0), rules["deals"] - g["deals_played"] - 1)
+    this_deal = np.int64(g["phase"] != OVER)
+    deals_left = max(np.int64(0), rules["deals"] - g["deals_played"] - this_deal)
     g["numbers"] = (
         lanes(min(g["pool"], 127), 0)
         | lanes(g["multiplier"], 1)
