@@ -13,7 +13,7 @@ from numba.extending import intrinsic
 from nap_env.actions import FIRST_BID, NUM_ACTIONS, IllegalActionError
 from nap_env.engine.kernel import kernel
 from nap_env.engine.state import OVER, new_games, seed_game
-from nap_env.engine.step import is_legal, new_match, next_deal, only_action, random_action, step
+from nap_env.engine.step import new_match, next_deal, only_action, random_action, step
 from nap_env.game import Game, hash_seed
 from nap_env.observation import VIEW, layout, observe
 from nap_env.presets import resolve
@@ -99,11 +99,13 @@ def _new_matches(games, table):
 
 
 @kernel
-def _first_illegal(games, actions):
-    """Return the row of the first action that is not legal, or -1."""
-    for i in range(len(games)):
+def _first_illegal(mask, actions):
+    """Return the row of the first action that `mask` does not allow, or -1."""
+    for i in range(len(actions)):
         action = actions[i]
-        if action < 0 or action >= NUM_ACTIONS or not is_legal(games[i], action):
+        if action < 0 or action >= NUM_ACTIONS:
+            return i
+        if not (mask[i, action >> 6] >> _U(action & 63)) & _U(1):
             return i
     return -1
 
@@ -154,10 +156,11 @@ def _advance(
     for i in range(len(games)):
         g = games[i]
         if playing:
-            done[i] = False
-            match_done[i] = False
-            for s in range(players):
-                payments[i, s] = 0
+            if done[i]:
+                done[i] = False
+                match_done[i] = False
+                for s in range(players):
+                    payments[i, s] = 0
             step(g, rules, actions[i])
             if skip_forced:
                 _step_forced(g, rules)
@@ -258,10 +261,13 @@ class Batch:
         self.observation_size = self.layout.size
         n = self.num_games
         self.seat = np.zeros(n, np.int8)
-        self.done = np.zeros(n, np.bool_)
+        self._done = np.zeros(n, np.bool_)
         self.match_done = np.zeros(n, np.bool_)
         self.payments = np.zeros((n, self.num_players), np.int32)
-        self.mask = np.zeros((n, _MASK_WORDS), np.uint64)
+        self._mask = np.zeros((n, _MASK_WORDS), np.uint64)
+        # `step` relies on these two, so that nobody else may write them.
+        self.done, self.mask = self._done.view(), self._mask.view()
+        self.done.flags.writeable = self.mask.flags.writeable = False
         planes, scalars = self.layout.num_planes, self.layout.num_scalars // 8
         rows = n if self.observe == "packed" else 0
         self.planes = np.zeros((rows, planes), np.uint64)
@@ -277,14 +283,14 @@ class Batch:
 
     def _advance(self, actions: npt.NDArray[np.int64]) -> None:
         _advance(
-            self.games, self._table, self._views, actions, self.skip_forced, self.done,
-            self.match_done, self.payments, self.seat, self.mask, self._mode, self.planes,
+            self.games, self._table, self._views, actions, self.skip_forced, self._done,
+            self.match_done, self.payments, self.seat, self._mask, self._mode, self.planes,
             self._scalar_words, self._dense, self._dense_mask,
         )  # fmt: skip
 
     def _show(self) -> None:
         """Refresh the arrays without a step: no deal has just ended."""
-        self.done[:] = False
+        self._done[:] = False
         self.match_done[:] = False
         self.payments[:] = 0
         self._advance(np.zeros(0, np.int64))
@@ -319,7 +325,7 @@ class Batch:
                 f"actions: {actions.dtype} {actions.shape}, integers ({self.num_games},) are needed"
             )
         chosen = np.ascontiguousarray(actions, np.int64)
-        row = _first_illegal(self.games, chosen)
+        row = _first_illegal(self._mask, chosen)
         if row >= 0:
             error = self._game(row).illegal(int(actions[row]))
             raise IllegalActionError(f"game {row}: {error}")
@@ -371,14 +377,14 @@ class Batch:
 
     def __getstate__(self) -> dict[str, Any]:
         kept = ("rules", "num_players", "num_games", "num_actions", "observe", "skip_forced")
-        ended = ("done", "match_done", "payments")
+        ended = ("_done", "match_done", "payments")
         return {name: getattr(self, name) for name in (*kept, "observation_layout")} | {
             name: getattr(self, name).copy() for name in (*ended, "games")
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take a copy's state: views are made anew, so that they look at its own arrays."""
-        ended = {name: state[name] for name in ("done", "match_done", "payments")}
+        ended = {name: state[name] for name in ("_done", "match_done", "payments")}
         self.__dict__.update({name: value for name, value in state.items() if name not in ended})
         self.games = new_games(self.num_games)
         self.games[:] = state["games"]
