@@ -12,6 +12,7 @@ from numba.extending import intrinsic
 
 from nap_env.actions import FIRST_BID, NUM_ACTIONS, IllegalActionError
 from nap_env.engine.kernel import kernel
+from nap_env.engine.settle import reward_of
 from nap_env.engine.state import OVER, new_games, seed_game
 from nap_env.engine.step import new_match, next_deal, only_action, random_action, step
 from nap_env.game import Game, hash_seed
@@ -168,7 +169,7 @@ def _advance(
                 done[i] = True
                 match_done[i] = g["match_over"] != 0
                 for s in range(players):
-                    payments[i, s] = g["payments"][s] + g["shares"][s]
+                    payments[i, s] = reward_of(g, s)
                 next_deal(g, rules)
         seat[i] = g["seat"]
         low = g["legal"] | (g["legal_bids"] << FIRST_BID)

@@ -19,7 +19,7 @@ from nap_env.actions import IllegalActionError, action_id
 from nap_env.game import Game, hash_seed
 from nap_env.page import page, replayed
 from nap_env.presets import PRESETS, resolve
-from nap_env.rules import Rules
+from nap_env.rules import Rules, is_whole
 
 REQUIRED = (
     *("rules", "num_players", "dealer", "hands", "widow", "stock", "pool", "multiplier"),
@@ -52,34 +52,35 @@ def open_record(record: Any) -> Game:
         rules = resolve(record["rules"], record.get("options"))
         game = Game(rules, record["num_players"], seed=0)
         game.set_up(**{key: record[key] for key in Game.DEAL_KEYS if key in record})
-        for seat, name in _events(record):
-            if not isinstance(seat, int) or isinstance(seat, bool):
-                raise ValueError(f"event of seat {seat!r}: a seat is a whole number")
-            action_id(name)
+        _check_shape(record)
     except ValueError as error:
         raise MalformedRecordError(str(error)) from None
     return game
 
 
-def _events(record: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
+def _check_shape(record: Mapping[str, Any]) -> None:
+    """Raise ValueError where events, legal lists or result are not of a record's form."""
     events = record["events"]
     if not isinstance(events, list):
         raise ValueError(f"events={events!r}: a list of [seat, action name] is needed")
-    legal = record.get("legal", events)
-    if not isinstance(legal, list) or len(legal) != len(events):
-        raise ValueError("legal: one list for each event is needed")
-    for names in legal if "legal" in record else ():
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise ValueError(f"legal: {names!r} is not a list of action names")
+    for event in events:
+        if not isinstance(event, list) or len(event) != 2:
+            raise ValueError(f"event {event!r}: [seat, action name] is needed")
+        if not is_whole(event[0]):
+            raise ValueError(f"event of seat {event[0]!r}: a seat is a whole number")
+        action_id(event[1])
+    if "legal" in record:
+        legal = record["legal"]
+        if not isinstance(legal, list) or len(legal) != len(events):
+            raise ValueError("legal: one list for each event is needed")
+        for names in legal:
+            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+                raise ValueError(f"legal: {names!r} is not a list of action names")
     result = record.get("result", {})
     if not isinstance(result, Mapping) or not set(result) <= set(RESULT):
         raise ValueError(
             f"result={result!r}: an object with the keys {', '.join(RESULT)} is needed"
         )
-    for event in events:
-        if not isinstance(event, list) or len(event) != 2:
-            raise ValueError(f"event {event!r}: [seat, action name] is needed")
-        yield event[0], event[1]
 
 
 def replay(record: Any) -> Game:

@@ -107,6 +107,12 @@ def _settle_pool(g, rules, made, price):
 
 
 @kernel
+def reward_of(g, seat):
+    """Return what a seat's chips changed in the finished deal, `pool_start` and shares included."""
+    return g["payments"][seat] + g["shares"][seat]
+
+
+@kernel
 def settle_passed_out(g, rules):
     """Settle a deal in which nobody has bid: nothing is paid, and stakes may double."""
     if rules["double_next"] != 0:

@@ -18,15 +18,15 @@ from pettingzoo import AECEnv
 from nap_env.actions import NUM_ACTIONS, IllegalActionError
 from nap_env.cards import NUM_CARDS
 from nap_env.engine.kernel import kernel
+from nap_env.engine.settle import reward_of
 from nap_env.engine.state import OVER
 from nap_env.engine.step import is_legal, step
+from nap_env.envs.form import Form
 from nap_env.game import Game, hash_seed
 from nap_env.observation import SIGHT, layout, show
 from nap_env.picture import RENDER_FPS, RENDER_MODES, Screen
 from nap_env.presets import resolve
 from nap_env.rules import MAX_SEATS, TABLE, Rules, rules_table
-
-MASK_IN = ("both", "obs", "info")
 
 _DEAL_OVER, _MATCH_OVER, _CUT_OFF, _ILLEGAL = -1, -2, -3, -4
 
@@ -67,7 +67,7 @@ def _next(g, d):
         _show(g, d, g["seat"])
         return g["seat"]
     for seat in range(MAX_SEATS):
-        d["rewards"][seat] = g["payments"][seat] + g["shares"][seat]
+        d["rewards"][seat] = reward_of(g, seat)
         d["scores"][seat] = g["scores"][seat]
     if g["match_over"] == 0:
         return np.int64(_DEAL_OVER)
@@ -187,13 +187,6 @@ class RawNapEnv(AECEnv):  # type: ignore[misc]
             ValueError: an argument that is not allowed.
             ModuleNotFoundError: pictures are asked for, and pygame is not installed.
         """
-        if mask_in not in MASK_IN:
-            raise ValueError(f"mask_in={mask_in!r}: allowed are {', '.join(MASK_IN)}")
-        if flat_obs and mask_in == "obs":
-            raise ValueError(
-                "mask_in='obs' with flat_obs=True: a plain array has no place for the mask; "
-                "allowed are both, info"
-            )
         self._screen = Screen(render_mode)
         self.rules = resolve(rules, options)
         self.num_players = num_players
@@ -201,9 +194,7 @@ class RawNapEnv(AECEnv):  # type: ignore[misc]
         self.layout = layout(self.rules, num_players, observation_layout)
         self._observation_layout = observation_layout
         self._reveal = reveal
-        self._flat = flat_obs
-        self._mask_in_obs = mask_in != "info" and not flat_obs
-        self._mask_in_info = mask_in != "obs"
+        self._form = Form(self.layout.size, mask_in, flat_obs)
         self.possible_agents = [f"player_{seat}" for seat in range(num_players)]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self._make_spaces()
@@ -217,18 +208,10 @@ class RawNapEnv(AECEnv):  # type: ignore[misc]
         self._playing = False
 
     def _make_spaces(self) -> None:
-        def numbers(*shape: int) -> spaces.Box:
-            return spaces.Box(-128, 127, shape, np.int8)
-
         unseen = 2 * NUM_CARDS * self.rules.exchanges
-        self.state_space = numbers(self.num_players * self.layout.size + unseen)
-        observation: spaces.Space[Any] = numbers(self.layout.size)
-        if not self._flat:
-            parts: dict[str, spaces.Space[Any]] = {"observation": observation}
-            if self._mask_in_obs:
-                parts["action_mask"] = spaces.Box(0, 1, (NUM_ACTIONS,), np.int8)
-            observation = spaces.Dict(parts)
-        self.observation_spaces = dict.fromkeys(self.possible_agents, observation)
+        size = self.num_players * self.layout.size + unseen
+        self.state_space = spaces.Box(-128, 127, (size,), np.int8)
+        self.observation_spaces = dict.fromkeys(self.possible_agents, self._form.space)
         action = spaces.Discrete(NUM_ACTIONS)
         self.action_spaces = dict.fromkeys(self.possible_agents, action)
 
@@ -393,12 +376,9 @@ class RawNapEnv(AECEnv):  # type: ignore[misc]
         """
         if agent != self._shown:
             self._show(agent)
-        observation = self._observation.copy()
-        if self._flat:
-            return observation
-        if not self._mask_in_obs:
-            return {"observation": observation}
-        return {"observation": observation, "action_mask": self._mask.copy()}
+        if self._form.mask_in_obs:
+            return self._form.of(self._observation.copy(), self._mask.copy())
+        return self._form.of(self._observation.copy(), None)
 
     def _show(self, agent: str) -> None:
         """Have an agent's observation and mask on the desk."""
@@ -421,7 +401,7 @@ class RawNapEnv(AECEnv):  # type: ignore[misc]
         if agent != self._shown:
             self._show(agent)
         info: dict[str, Any] = {"scores": self._scores, "pool": self._pool.item()}
-        if self._mask_in_info:
+        if self._form.mask_in_info:
             info["action_mask"] = self._mask.copy()
         self._infos[agent] = info
         return info

@@ -15,13 +15,13 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 
 from nap_env.actions import NUM_ACTIONS
+from nap_env.envs.form import Form
 from nap_env.envs.vector import (
     BEGINS,
     DECIDES,
     ENDED,
     MOVES,
     STANDS,
-    Form,
     Player,
     Tables,
 )

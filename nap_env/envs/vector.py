@@ -14,8 +14,10 @@ from nap_env.actions import NUM_ACTIONS, PASS, IllegalActionError
 from nap_env.agents import AGENTS
 from nap_env.batch import MASK_BYTES, Batch, write_dense
 from nap_env.engine.kernel import kernel
+from nap_env.engine.settle import reward_of
 from nap_env.engine.state import OVER, draw, new_games, seed_game
 from nap_env.engine.step import is_legal, next_deal, random_action, step
+from nap_env.envs.form import Form
 from nap_env.game import Game, hash_seed
 from nap_env.observation import VIEW, layout, observe
 from nap_env.picture import RENDER_FPS, Screen, warn_of_no_mode
@@ -28,7 +30,6 @@ Player = str | Callable[[npt.NDArray[np.int8], npt.NDArray[np.int8]], Any]
 Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.bool_]
 
-MASK_IN = ("both", "obs", "info")
 RENDER_MODES = ("ansi", "rgb_array")
 """Of many tables; a window shows one."""
 
@@ -80,7 +81,7 @@ def _seed(games, rows, keys):
 @kernel
 def _collect(g, learner):
     """Pay the learner for a deal; return whether its episode is over."""
-    chips = g["payments"][learner["seat"]] + g["shares"][learner["seat"]]
+    chips = reward_of(g, learner["seat"])
     if learner["new"] != 0:
         learner["earned"] += chips
         return False
@@ -228,38 +229,6 @@ def _play(
         observe(g, rules, learner["seat"] if learner["status"] == ENDED else g["seat"], view)
         write_dense(g, view, num_planes, dense, dense_mask, i)
     return waiting
-
-
-class Form:
-    """The form in which observations and masks are given, and its space.
-
-    Attributes:
-        mask_in_info: whether the mask is in the info.
-        space: of one learner's observation.
-    """
-
-    def __init__(self, size: int, mask_in: str, flat_obs: bool) -> None:
-        if mask_in not in MASK_IN:
-            raise ValueError(f"mask_in={mask_in!r}: allowed are {', '.join(MASK_IN)}")
-        if flat_obs and mask_in == "obs":
-            raise ValueError(
-                "mask_in='obs' with flat_obs=True: a plain array has no place for the mask; "
-                "allowed are both, info"
-            )
-        self.mask_in_info = mask_in != "obs"
-        self._mask_in_obs = mask_in != "info"
-        self._flat = flat_obs
-        box = spaces.Box(-128, 127, (size,), np.int8)
-        mask = spaces.Box(0, 1, (NUM_ACTIONS,), np.int8)
-        self.space: spaces.Space[Any] = box if flat_obs else spaces.Dict(self.of(box, mask))
-
-    def of(self, observation: Any, mask: Any) -> Any:
-        """Return an observation in this form."""
-        if self._flat:
-            return observation
-        if self._mask_in_obs:
-            return {"observation": observation, "action_mask": mask}
-        return {"observation": observation}
 
 
 class Tables:

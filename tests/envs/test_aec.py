@@ -16,6 +16,7 @@ import gymnasium
 import numpy as np
 import pytest
 from pettingzoo.utils import wrappers
+from results import arrays, same
 
 import nap_env
 from nap_env import Batch, IllegalActionError, nap_v0
@@ -92,24 +93,6 @@ def play_on(env, rng, steps=10**6):
 def illegal_action(env):
     mask = env.observe(env.agent_selection)["action_mask"]
     return int(np.flatnonzero(mask == 0)[0])
-
-
-def same(a, b):
-    """Whether two observations or infos are equal, bit for bit."""
-    if isinstance(a, dict):
-        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
-    if isinstance(a, np.ndarray):
-        return a.dtype == b.dtype and np.array_equal(a, b)
-    return a == b
-
-
-def arrays(*values):
-    """All arrays inside observations and infos."""
-    for value in values:
-        if isinstance(value, dict):
-            yield from arrays(*value.values())
-        elif isinstance(value, np.ndarray):
-            yield value
 
 
 # PettingZoo's own tests.

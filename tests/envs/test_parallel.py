@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pettingzoo import ParallelEnv
+from results import arrays, same
 
 import nap_env
 from nap_env import nap_v0
@@ -90,26 +91,6 @@ def play_on(env, rng, observations, infos):
         results.append(env.step({env.agent_selection: action}))
         observations, *_, infos = results[-1]
     return results
-
-
-def same(a, b):
-    """Whether two results are equal, bit for bit."""
-    if isinstance(a, dict):
-        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
-    if isinstance(a, list | tuple):
-        return len(a) == len(b) and all(map(same, a, b))
-    if isinstance(a, np.ndarray):
-        return a.dtype == b.dtype and np.array_equal(a, b)
-    return a == b
-
-
-def arrays(*values):
-    """All arrays inside results."""
-    for value in values:
-        if isinstance(value, dict):
-            yield from arrays(*value.values())
-        elif isinstance(value, np.ndarray):
-            yield value
 
 
 # PettingZoo's own tests.
