@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from nap_env.actions import ACTIONS, BIDS, CALLS, action_id
-from nap_env.agents import AGENTS
+from nap_env.agents import AGENTS, make
 from nap_env.batch import Batch
 from nap_env.cards import CARDS, SUIT_NAMES
 from nap_env.game import Game
@@ -50,12 +50,15 @@ class Agents:
     """Players by name, one a seat, who play in a game.
 
     Attributes:
-        names: by seat; the name of a seat that is never asked does not matter.
+        names: by seat; None for a seat that is never asked.
     """
 
-    def __init__(self, game: Game, names: Sequence[str]) -> None:
+    def __init__(self, game: Game, names: Sequence[str | None]) -> None:
         self.names = names
         self._game = game
+        self._agents = [
+            None if name is None else make(name, game.rules, game.num_players) for name in names
+        ]
         self._batch = Batch(game.rules, game.num_players, 1, seed=0)
         self._batch.games = game.games
         self._rows = np.zeros(1, np.intp)
@@ -64,9 +67,11 @@ class Agents:
         """Return the action of the seat to move, which sees what its seat may see."""
         seat = self._game.seat
         assert seat is not None
+        agent = self._agents[seat]
+        assert agent is not None
         self._batch.observation[0], self._batch.action_mask[0] = self._game.observe(seat)
         self._batch.seat[0] = seat
-        return int(AGENTS[self.names[seat]](self._batch, self._rows)[0])
+        return int(agent(self._batch, self._rows)[0])
 
 
 class Sitting:
@@ -97,7 +102,7 @@ class Sitting:
         Args:
             rules: the rules.
             num_players: players at the table.
-            opponents: names of AGENTS: one for all, or one for each seat that the person does not
+            opponents: names of agents: one for all, or one for each seat that the person does not
                 have, clockwise from the person's left (without a person from seat 0 on).
             person: whether there is a person.
             seat: the person's seat; None draws one.
@@ -116,9 +121,9 @@ class Sitting:
         others = num_players - person
         if len(opponents) not in (1, others):
             raise ValueError(f"opponents: {len(opponents)} names; one is allowed, or {others}")
-        names = list(opponents) * (others if len(opponents) == 1 else 1)
+        names: list[str | None] = [*opponents] * (others if len(opponents) == 1 else 1)
         if self.you is not None:
-            names.insert(0, "")
+            names.insert(0, None)
             names = [names[(seat - self.you) % num_players] for seat in range(num_players)]
         self._agents = Agents(self.game, names)
 
@@ -314,7 +319,7 @@ def _parser() -> argparse.ArgumentParser:
                         help=f"one of {', '.join(PRESETS)}")  # fmt: skip
     parser.add_argument("--players", "--num-players", "--num_players", type=int, default=4,
                         help="players at the table")  # fmt: skip
-    parser.add_argument("--opponents", nargs="+", default=["random"], choices=list(AGENTS),
+    parser.add_argument("--opponents", nargs="+", default=["random"],
                         metavar="AGENT", help="one for all other seats, or one for each clockwise "
                         f"from your left (--watch: from seat 0): {', '.join(AGENTS)}")  # fmt: skip
     parser.add_argument("--seat", type=int, default=None, help="your seat, else drawn")

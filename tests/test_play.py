@@ -186,7 +186,7 @@ def test_the_same_seed_gives_the_same_evening(terminal: Terminal) -> None:
         ("--seat 4", "seat=4: seats are 0 to 3"),
         ("--seed -1", "seed=-1: a whole number from 0 on"),
         ("--opponents random passer", "opponents: 2 names; one is allowed, or 3"),
-        ("--opponents nobody", "invalid choice: 'nobody'"),
+        ("--opponents nobody", "'nobody': allowed are random, passer"),
         ("--deals 0", "--deals 0: at least 1"),
         ("--watch --seat 1", "--seat is for a person"),
         ("--rules whist", "invalid choice: 'whist'"),

@@ -14,8 +14,6 @@ from typing import Annotated, Any
 import tyro
 import yaml
 
-from nap_env.agents import AGENTS
-
 
 def at_least(least: float, name: str, value: float) -> None:
     """Refuse a value that is below `least`, by name."""
@@ -121,7 +119,6 @@ class Config:
         for width in self.hidden:
             at_least(1, "hidden", width)
         at_least(2, "eval_sets", self.eval_sets)
-        check_agents(self.against)
 
     def save(self, path: Path) -> None:
         """Write what a resumed run needs to be told again, as YAML."""
@@ -131,13 +128,6 @@ class Config:
             if name not in ("config", "run_dir", "resume")
         }
         path.write_text(yaml.safe_dump(told, sort_keys=False))
-
-
-def check_agents(against: Sequence[str]) -> None:
-    """Refuse agents that do not exist."""
-    for name in against:
-        if name not in AGENTS:
-            raise ValueError(f"against={name}: must be one of {', '.join(AGENTS)}")
 
 
 def parse(argv: Sequence[str]) -> Config:

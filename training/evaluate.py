@@ -24,10 +24,10 @@ import torch
 import tyro
 from scipy import stats  # type: ignore[import-untyped]
 
-from nap_env.agents import AGENTS, Agent
+from nap_env.agents import Agent, make
 from nap_env.batch import Batch
 from training.checkpoint import load_weights
-from training.config import Players, at_least, check_agents
+from training.config import Players, at_least
 from training.network import Network, log_policy, sample
 
 
@@ -54,7 +54,6 @@ class Config:
             raise ValueError(f"seed={self.seed}: must be from 0 to 2**31 - 1")
         at_least(1, "threads", self.threads)
         at_least(2, "sets", self.sets)  # an interval needs two
-        check_agents(self.against)
 
 
 def network_agent(network: Network, policy: str, seed: int) -> Agent:
@@ -71,6 +70,18 @@ def network_agent(network: Network, policy: str, seed: int) -> Agent:
         return chosen
 
     return act
+
+
+def opponents(against: Sequence[str], games: Batch) -> list[Agent]:
+    """Return agents by name, set up for these games.
+
+    Raises:
+        ValueError: there is no such agent, or it cannot play these rules.
+    """
+    try:
+        return [make(name, games.rules, games.num_players) for name in against]
+    except ValueError as error:
+        raise ValueError(f"against: {error}") from None
 
 
 def play_deals(
@@ -160,8 +171,14 @@ def evaluate(
             "rules": player.rules,
             "num_players": player.num_players,
         }
-        | compare(games, deal_seed, network_agent(network, policy, deal_seed), AGENTS[name], format)
-        for name in against
+        | compare(
+            games,
+            deal_seed,
+            network_agent(network, policy, deal_seed),
+            other,
+            format,
+        )
+        for name, other in zip(against, opponents(against, games), strict=True)
         for format in formats
         for policy in ("sampled", "argmax")
     ]

@@ -53,7 +53,7 @@ from nap_env.actions import FIRST_BID, action_id
 from nap_env.batch import Batch
 from training.checkpoint import Player, save_state, save_weights
 from training.config import Config, parse
-from training.evaluate import evaluate, report
+from training.evaluate import evaluate, opponents, report
 from training.network import Network, entropy, log_policy
 from training.rollout import Rollout, advantages, collect
 
@@ -75,6 +75,7 @@ class Trainer:
             num_games=config.num_games,
             skip_forced=True,
         )
+        opponents(config.against, self.games)  # refuses what cannot be measured against
         self.player = Player(
             rules=config.rules,
             options=config.options,

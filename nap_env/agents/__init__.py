@@ -1,31 +1,38 @@
-"""Players by name: `AGENTS["passer"](games, rows)` gives what passer does in those games.
+"""Players by name: `make("passer")(games, rows)` gives what passer does in those games.
 
-An agent is asked for the games where its seat is to move and answers one action each. It may look
-at `games.observation` and `games.action_mask` of these rows (buffers of the Batch: not to be
-changed, and overwritten by the next step) and at nothing else that its seat may not know.
+AGENTS is the table of all of them. Whatever they play on, their choices depend only on what the
+seat to move may know and on the game's own random stream, never on the games beside it.
 """
 
 from collections.abc import Callable
 
-import numpy as np
-import numpy.typing as npt
+from nap_env.agents.agent import Agent
+from nap_env.agents.simple import passer, random
+from nap_env.presets import resolve
+from nap_env.rules import Rules
 
-from nap_env.actions import PASS
-from nap_env.batch import Batch
+__all__ = ["AGENTS", "Agent", "Maker", "make"]
 
-# (games, rows): rows are the numbers of the games to answer for, integers (n,);
-# the answer is the legal actions, int64 (n,).
-Agent = Callable[[Batch, npt.NDArray[np.intp]], npt.NDArray[np.int64]]
+Maker = Callable[[Rules, int, int], Agent]
+"""Sets a player up: (rules, number of players, K) -> agent. K is 0 for names that end without."""
 
-
-def random(games: Batch, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
-    """Choose uniformly among the legal actions, from the games' own random streams."""
-    return games.sample(rows)
-
-
-def passer(games: Batch, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
-    """Pass where the rules allow it, else choose like `random`."""
-    return np.where(games.action_mask[rows, PASS] == 1, PASS, games.sample(rows))
+AGENTS: dict[str, Maker] = {
+    "random": lambda rules, num_players, k: random,
+    "passer": lambda rules, num_players, k: passer,
+}
+"""By name. K in a name stands for a whole number from 1 on, as in `pimc-20`."""
 
 
-AGENTS: dict[str, Agent] = {"random": random, "passer": passer}
+def make(name: str, rules: str | Rules = "standard", num_players: int = 4) -> Agent:
+    """Return the player of that name, set up for these rules and players.
+
+    Raises:
+        ValueError: there is no such player, or it cannot play these rules.
+    """
+    rules = resolve(rules)
+    if name in AGENTS and not name.endswith("-K"):
+        return AGENTS[name](rules, num_players, 0)
+    family, _, number = name.rpartition("-")
+    if number.isascii() and number.isdecimal() and int(number) and f"{family}-K" in AGENTS:
+        return AGENTS[f"{family}-K"](rules, num_players, int(number))
+    raise ValueError(f"{name!r}: allowed are {', '.join(AGENTS)}")

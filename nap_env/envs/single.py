@@ -54,7 +54,7 @@ class NapEnv(gymnasium.Env[Any, Any]):
     no decision (a dealer who sits out) are played to their end without it; if a whole match goes by
     so, the next one begins within the same `reset`.
 
-    An opponent is a name of `nap_env.agents.AGENTS`, or a callable that gets an observation int8
+    An opponent is a name for `nap_env.agents.make`, or a callable that gets an observation int8
     (K,) and an action mask int8 (78,) as its seat sees them, and returns an action. Named opponents
     draw from the game's own random stream. An EnvSpec with a callable cannot be turned into JSON.
 

@@ -11,7 +11,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from nap_env.actions import NUM_ACTIONS, PASS, IllegalActionError
-from nap_env.agents import AGENTS
+from nap_env.agents import Agent, make
 from nap_env.batch import MASK_BYTES, Batch, write_dense
 from nap_env.engine.kernel import kernel
 from nap_env.engine.settle import reward_of
@@ -25,7 +25,7 @@ from nap_env.presets import resolve
 from nap_env.rules import MAX_SEATS, Rules, rules_table
 
 Player = str | Callable[[npt.NDArray[np.int8], npt.NDArray[np.int8]], Any]
-"""A name of `nap_env.agents.AGENTS`, or a callable: (observations, action masks) -> actions."""
+"""A name for `nap_env.agents.make`, or a callable: (observations, action masks) -> actions."""
 
 Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.bool_]
@@ -272,7 +272,7 @@ class Tables:
         self._dense_mask = np.zeros((count, MASK_BYTES), np.uint64)
         self._seat_players(opponents)
         self._batch = None
-        if any(isinstance(player, str) for player in self._players):
+        if self._agents:
             self._batch = Batch(
                 self.rules, num_players, count, seed=0, observation_layout=observation_layout
             )
@@ -300,20 +300,25 @@ class Tables:
         if not isinstance(opponents, list | tuple) or len(opponents) != others:
             raise ValueError(f"opponents={opponents!r}: one player, or a list of {others}")
         self._players: list[Player] = []
+        self._agents: dict[str, Agent] = {}
         numbers = self._seating["players"][0]
         known: dict[str | int, int] = {}
         for place, player in enumerate(opponents):
-            if not callable(player) and not (isinstance(player, str) and player in AGENTS):
-                raise ValueError(
-                    f"opponents: {player!r}: allowed are {', '.join(AGENTS)}, or a callable"
-                )
+            if not isinstance(player, str) and not callable(player):
+                raise ValueError(f"opponents: {player!r}: a name or a callable is allowed")
             key = player if isinstance(player, str) else id(player)
             if key in _COMPILED:
                 numbers[place] = _COMPILED[key]
                 continue
             numbers[place] = known.setdefault(key, len(known))
-            if len(known) > len(self._players):
-                self._players.append(player)
+            if len(known) == len(self._players):
+                continue
+            self._players.append(player)
+            if isinstance(player, str):
+                try:
+                    self._agents[player] = make(player, self.rules, self.num_players)
+                except ValueError as error:
+                    raise ValueError(f"opponents: {error}") from None
 
     @property
     def observation(self) -> npt.NDArray[np.int8]:
@@ -375,7 +380,7 @@ class Tables:
             assert self._batch is not None
             self._batch.observation[rows] = observation
             self._batch.action_mask[rows] = mask
-            answers = np.asarray(AGENTS[player](self._batch, rows))
+            answers = np.asarray(self._agents[player](self._batch, rows))
         else:
             answers = np.asarray(player(observation, mask))
         if answers.shape != rows.shape or answers.dtype.kind not in "iu":

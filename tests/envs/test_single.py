@@ -530,7 +530,7 @@ def test_a_named_agent_that_is_not_compiled_is_asked_through_a_batch(monkeypatch
         assert (games.action_mask[rows].sum(1) > 0).all()
         return NUM_ACTIONS - 1 - games.action_mask[rows, ::-1].argmax(1)
 
-    monkeypatch.setitem(sys.modules["nap_env.agents"].AGENTS, "last", last)
+    monkeypatch.setitem(sys.modules["nap_env.agents"].AGENTS, "last", lambda *_: last)
     env = NapEnv(opponents="last")
     twin = NapEnv(opponents=lambda observation, mask: int(np.flatnonzero(mask)[-1]))
     for seed in range(20):
@@ -545,8 +545,8 @@ def test_a_named_agent_that_is_not_compiled_is_asked_through_a_batch(monkeypatch
         ({"opponents": "nobody"}, r"opponents: 'nobody': allowed are random, passer"),
         ({"opponents": 3}, r"opponents=3: one player, or a list of 3"),
         ({"opponents": ["random"]}, r"opponents=\['random'\]: one player, or a list of 3"),
-        ({"opponents": ["random", None, "passer"]}, r"opponents: None: allowed are"),
-        ({"opponents": ["random", ["passer"], "passer"]}, r"opponents: \['passer'\]: allowed are"),
+        ({"opponents": ["random", None, "passer"]}, r"opponents: None: a name or a callable"),
+        ({"opponents": ["random", ["passer"], "passer"]}, r"opponents: \['passer'\]: a name or"),
         ({"seat": 4}, r"seat=4: seats are 0 to 3"),
         ({"seat": -1}, r"seat=-1: seats are 0 to 3"),
         ({"seat": "2"}, r"seat='2': None, or a whole number, 0 to 3"),

@@ -600,7 +600,7 @@ def test_a_named_agent_that_is_not_compiled_is_asked_for_its_rows(monkeypatch):
     def agent(games, rows):
         return highest(games.observation[rows], games.action_mask[rows])
 
-    monkeypatch.setitem(sys.modules["nap_env.agents"].AGENTS, "highest", agent)
+    monkeypatch.setitem(sys.modules["nap_env.agents"].AGENTS, "highest", lambda *_: agent)
     envs, twin = (NapVectorEnv(5, opponents=opponents) for opponents in ("highest", highest))
     play_both(envs, twin, 60)
 

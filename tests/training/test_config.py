@@ -63,7 +63,6 @@ def test_values_of_all_kinds(run_yaml):
         ("learning_rate: 0\n", "learning_rate"),
         ("minibatch: 0\n", "minibatch"),
         ("gae_lambda: 1.5\n", "gae_lambda"),
-        ("against: [nobody]\n", "nobody"),
         ("eval_sets: 1\n", "eval_sets"),
         ("options: [1]\n", "options"),
         ("resume: runs/old\n", "resume"),

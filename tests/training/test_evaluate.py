@@ -8,14 +8,14 @@ import pytest
 import torch
 
 from nap_env.actions import PASS
-from nap_env.agents import AGENTS
+from nap_env.agents import AGENTS, make
 from nap_env.batch import Batch
 from training.checkpoint import Player, save_weights
 from training.evaluate import compare, evaluate, main, network_agent, play_deals
 from training.network import Network
 from training.ppo import observation_scale
 
-RANDOM, PASSER = AGENTS["random"], AGENTS["passer"]
+RANDOM, PASSER = make("random"), make("passer")
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def test_agents_answer_legally_for_the_rows_asked(name):
     games = Batch(rules="standard", num_players=4, num_games=100, seed=0)
     for _ in range(50):
         rows = np.arange(0, 100, 3)
-        actions = AGENTS[name](games, rows)
+        actions = make(name)(games, rows)
         assert games.action_mask[rows, actions].all()
         if name == "passer":
             assert ((actions == PASS) == games.action_mask[rows, PASS]).all()

@@ -176,11 +176,18 @@ def test_a_run_is_not_written_over(run, capsys):
     assert "run_dir" in capsys.readouterr().err
 
 
-def test_impossible_rules_stop_the_run(tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--players", "9"], "num_players=9"),
+        (["--against", "nobody"], "against: 'nobody': allowed are random"),
+    ],
+)
+def test_impossible_rules_and_opponents_stop_the_run(tmp_path, capsys, options, message):
     with pytest.raises(SystemExit) as stop:
-        ppo.main([*TINY_ARGS, "--players", "9", "--run-dir", str(tmp_path / "run")])
+        ppo.main([*TINY_ARGS, *options, "--run-dir", str(tmp_path / "run")])
     assert stop.value.code == 2
-    assert "num_players=9" in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 
