@@ -3,59 +3,72 @@
 import json
 import os
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import torch
+import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.numpy import save_file
 
-from training.network import Network
-
-
-@dataclass(frozen=True)
-class Player:
-    """What a network was trained to play: enough to build its games and itself again."""
-
-    rules: str
-    options: dict[str, Any]
-    num_players: int
-    hidden: tuple[int, ...]
-    layout_version: int  # of the observation
+from nap_env.agents.network import Training, Weights, parts, widths_of
 
 
-def save_weights(path: Path, network: Network, player: Player) -> None:
-    """Write the weights, with what they are for as JSON in the metadata."""
-    metadata = {"player": json.dumps(asdict(player))}
-    _replace(path, lambda new: save_file(network.state_dict(), new, metadata))
+def save_weights(path: Path, weights: Weights, num_features: int, training: Training) -> None:
+    """Write a network's matrices by name, with what they are for as JSON in the metadata."""
+    tensors = {
+        name: weights[at : at + int(np.prod(shape))].reshape(shape)
+        for name, (at, shape) in parts(widths_of(num_features, training.hidden)).items()
+    }
+    metadata = {"training": json.dumps(asdict(training))}
+    replace(path, lambda new: save_file(tensors, new, metadata))
 
 
-def load_weights(path: Path) -> tuple[Network, Player]:
-    """Read a network and what it plays.
+def load_weights(path: Path) -> tuple[Weights, Training]:
+    """Read a network's flat weights and what it plays.
 
     Raises:
         ValueError: the file is not one of ours.
     """
     try:
-        with safe_open(path, "pt") as file:
-            told = json.loads(file.metadata()["player"])
-            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        player = Player(**told | {"hidden": tuple(told["hidden"])})
-    except (SafetensorError, TypeError, KeyError, json.JSONDecodeError) as error:
+        with safe_open(path, "np") as file:
+            training = Training.of(json.loads(file.metadata()["training"]))
+            num_features = len(file.get_tensor("layers.0.weight"))
+            names = parts(widths_of(num_features, training.hidden))
+            weights = np.concatenate([file.get_tensor(name).ravel() for name in names])
+    except (SafetensorError, TypeError, KeyError, ValueError) as error:
         raise ValueError(f"{path}: not a checkpoint of training.ppo: {error!r}") from None
-    num_actions = len(weights["policy.bias"])
-    network = Network(weights["scale"], num_actions, player.hidden, torch.Generator())
-    network.load_state_dict(weights)
-    return network, player
+    return weights, training
 
 
 def save_state(path: Path, state: dict[str, Any]) -> None:
     """Write what resuming needs, tensors and plain values, so that torch.load takes it as safe."""
-    _replace(path, lambda new: torch.save(state, new))
+    import torch
+
+    replace(path, lambda new: torch.save(state, new))
 
 
-def _replace(path: Path, write: Callable[[Path], None]) -> None:
+def load_state(path: Path) -> dict[str, Any]:
+    """Read what `save_state` wrote.
+
+    Raises:
+        ValueError: the file is cut off, or not one of ours.
+        OSError: it cannot be read.
+    """
+    import torch
+
+    with path.open("rb") as file:
+        try:
+            state: dict[str, Any] = torch.load(file)
+        except Exception as error:  # what torch raises depends on where the file is broken
+            raise ValueError(f"{path}: not a whole state of training.ppo: {error}") from None
+    if not isinstance(state, dict) or "trainer" not in state:
+        raise ValueError(f"{path}: not a state of training.ppo")
+    return state
+
+
+def replace(path: Path, write: Callable[[Path], None]) -> None:
+    """Have a file written beside its place, flush it, and move it there."""
     new = path.with_name(path.name + ".new")
     write(new)
     with new.open("rb") as file:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import tyro
 import yaml
@@ -38,6 +38,12 @@ JsonObject = Annotated[
         str_from_instance=lambda value: [json.dumps(value)],
     ),
 ]
+MAY_CHANGE = (
+    *("total_decisions", "time_limit", "max_kl", "save_every", "save_minutes", "keep"),
+    *("against", "eval_sets", "eval_times"),
+)
+"""Options that may change when a run is resumed; schedules then follow the new total."""
+
 Players = tyro.conf.arg(name="players", aliases=["--num-players"])
 
 
@@ -60,43 +66,70 @@ class Config:
     """Number of players."""
     seed: int = 0
     """Everything random in the run follows from it, 0 to 2**31 - 1."""
-    threads: int = 1
-    """Threads that torch may use; two help only where nobody else uses the cores."""
+    threads: int = 2
+    """Threads that play and train, each its own games; the number of games must be a multiple."""
 
     total_decisions: int = 10_000_000
     """Decisions to train on before stopping; forced moves are not decisions."""
     num_games: int = 4096
-    """Games played side by side."""
-    deals_per_update: int = 1
-    """Deals that each game plays, from its first card to its payment, between two updates."""
+    """Games played side by side; an update trains on one deal of each."""
+    device: Literal["cpu", "cuda"] = "cpu"
+    """Where gradients are computed: by our own compiled code, or by torch on a GPU."""
 
     hidden: tuple[int, ...] = (128, 128)
-    """Width of each hidden layer."""
-    learning_rate: float = 3e-3
+    """Width of each hidden layer, a multiple of 16."""
+    suits_in_order: tyro.conf.FlagConversionOff[bool] = True
+    """Show the network the suits in an order of their own: trumps first, then the longest."""
+    learning_rate: float = 1e-3
     """Adam's step at the start; it falls linearly to 0."""
     epochs: int = 2
     """Times that each decision is trained on."""
-    minibatch: int = 2048
-    """Decisions per gradient step, at most."""
+    minibatches: int = 8
+    """Gradient steps per epoch."""
     gae_lambda: float = 0.95
     """Weight of later decisions in the advantage: 0 trusts the value network, 1 only payments."""
+    advantage: Literal["reward", "normalised"] = "reward"
+    """Unit of the advantage: the reward, or in each role its own spread."""
     clip: float = 0.2
     """How far an update may move the probability of an action, as a ratio."""
     entropy_auction: float = 0.1
-    """Temperature, in reward, where a seat may bid: weight of the entropy; falls linearly to 0."""
+    """Temperature where a seat may bid: weight of the entropy, in the unit of the advantage."""
     entropy_play: float = 0.02
-    """Temperature everywhere else; falls linearly to 0."""
+    """Temperature everywhere else."""
+    entropy_end: float = 0.0
+    """Share of the temperatures that is left at the end; they fall linearly."""
+    magnet: float = 0.0
+    """Weight of the divergence from the policy of the averaged weights."""
+    average: float = 0.99
+    """Weight of the past in the averaged weights, per update."""
     value_coef: float = 1.0
     """Weight of the value loss."""
     grad_clip: float = 0.5
     """Largest norm of a gradient."""
 
-    save_every: int = 20
-    """Updates between two checkpoints; the last one is always saved."""
+    league_share: float = 0.0
+    """Share of the games in which a past network sits at about half of the seats."""
+    league_every: float = 0.02
+    """Part of the run after which the network joins the past ones."""
+    branch_share: float = 0.0
+    """Share of the deals in which the auction branches: one decision takes every action."""
+
+    time_limit: float | None = None
+    """Stop after so many minutes, so that --resume goes on later."""
+    max_kl: float = 0.5
+    """Stop if an update moves the policy further than this, in nats per decision."""
+    save_every: int = 200
+    """Updates between two checkpoints, at most; the last one is always saved."""
+    save_minutes: float = 5.0
+    """Minutes between two checkpoints, at most."""
+    keep: int = 3
+    """Checkpoints to keep, the newest ones."""
     against: tuple[str, ...] = ("random", "passer")
     """Agents to measure the trained network against."""
     eval_sets: int = 5000
     """Deals to measure on, each played once from every seat."""
+    eval_times: int = 20
+    """Measurements in the course of the run, on other deals; the best one is kept."""
 
     def __post_init__(self) -> None:
         """Refuse values that cannot be meant."""
@@ -105,29 +138,33 @@ class Config:
         if not 0 <= self.seed < 2**31:
             raise ValueError(f"seed={self.seed}: must be from 0 to 2**31 - 1")
         for name in (
-            *("threads", "total_decisions", "num_games", "deals_per_update"),
-            *("epochs", "minibatch", "save_every"),
+            *("threads", "total_decisions", "num_games", "epochs", "minibatches"),
+            *("save_every", "keep", "eval_times"),
         ):
             at_least(1, name, getattr(self, name))
-        for name in ("learning_rate", "clip", "grad_clip"):
+        for name in ("learning_rate", "clip", "grad_clip", "league_every", "save_minutes"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name}={getattr(self, name)}: must be above 0")
-        for name in ("entropy_auction", "entropy_play", "value_coef"):
+        for name in ("entropy_auction", "entropy_play", "value_coef", "magnet"):
             at_least(0, name, getattr(self, name))
-        if not 0 <= self.gae_lambda <= 1:
-            raise ValueError(f"gae_lambda={self.gae_lambda}: must be from 0 to 1")
-        for width in self.hidden:
-            at_least(1, "hidden", width)
+        for name in ("gae_lambda", "average", "entropy_end", "league_share", "branch_share"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name}={getattr(self, name)}: must be from 0 to 1")
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise ValueError(f"time_limit={self.time_limit}: must be above 0")
         at_least(2, "eval_sets", self.eval_sets)
 
-    def save(self, path: Path) -> None:
-        """Write what a resumed run needs to be told again, as YAML."""
-        told = {
+    def told(self) -> dict[str, Any]:
+        """Return what a resumed run needs to be told again, as plain values."""
+        return {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in asdict(self).items()
             if name not in ("config", "run_dir", "resume")
         }
-        path.write_text(yaml.safe_dump(told, sort_keys=False))
+
+    def save(self, path: Path) -> None:
+        """Write what a resumed run needs to be told again, as YAML."""
+        path.write_text(yaml.safe_dump(self.told(), sort_keys=False))
 
 
 def parse(argv: Sequence[str]) -> Config:

@@ -20,15 +20,14 @@ from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 import tyro
 from scipy import stats  # type: ignore[import-untyped]
 
 from nap_env.agents import Agent, make
+from nap_env.agents.network import NetworkAgent
 from nap_env.batch import Batch
 from training.checkpoint import load_weights
 from training.config import Players, at_least
-from training.network import Network, log_policy, sample
 
 
 @dataclass(frozen=True)
@@ -45,31 +44,12 @@ class Config:
     """Deals to measure on, each played once from every seat."""
     seed: int = 0
     """Of the deals and of the agents' choices, 0 to 2**31 - 1."""
-    threads: int = 1
-    """Threads that torch may use."""
 
     def __post_init__(self) -> None:
         """Refuse values that cannot be meant."""
         if not 0 <= self.seed < 2**31:
             raise ValueError(f"seed={self.seed}: must be from 0 to 2**31 - 1")
-        at_least(1, "threads", self.threads)
         at_least(2, "sets", self.sets)  # an interval needs two
-
-
-def network_agent(network: Network, policy: str, seed: int) -> Agent:
-    """Return an agent that plays as a network says: `sampled` from its policy, or its `argmax`."""
-    generator = torch.Generator().manual_seed(seed)
-
-    @torch.inference_mode()
-    def act(games: Batch, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
-        legal = torch.from_numpy(games.action_mask[rows]).bool()  # (n, A)
-        logits, _ = network(torch.from_numpy(games.observation[rows]))  # (n, A)
-        log_probs = log_policy(logits, legal)
-        action = log_probs.argmax(1) if policy == "argmax" else sample(log_probs, legal, generator)
-        chosen: npt.NDArray[np.int64] = action.numpy()
-        return chosen
-
-    return act
 
 
 def opponents(against: Sequence[str], games: Batch) -> list[Agent]:
@@ -145,7 +125,7 @@ def evaluate(
     Raises:
         ValueError: the checkpoint is not ours, or does not fit today's observations.
     """
-    network, player = load_weights(checkpoint)
+    weights, player = load_weights(checkpoint)
     if num_players not in (None, player.num_players):
         raise ValueError(f"players={num_players}: {checkpoint} plays with {player.num_players}")
     games = Batch(
@@ -155,11 +135,6 @@ def evaluate(
         num_games=sets,
         skip_forced=True,
     )
-    if player.layout_version != games.layout.version:
-        raise ValueError(
-            f"{checkpoint}: trained on observation layout {player.layout_version}, "
-            f"this nap_env has {games.layout.version}"
-        )
     formats = ("1-vs-rest", "rest-vs-1") if player.num_players > 2 else ("1-vs-rest",)
     deal_seed = 2 * seed + 1  # odd: no deal that training sees
     return [
@@ -174,7 +149,7 @@ def evaluate(
         | compare(
             games,
             deal_seed,
-            network_agent(network, policy, deal_seed),
+            NetworkAgent(weights, player, policy),
             other,
             format,
         )
@@ -203,7 +178,6 @@ def main(argv: Sequence[str] | None = None) -> None:
         SystemExit: with status 2 for a wrong command line, 1 for a checkpoint that cannot be used.
     """
     config = tyro.cli(Config, args=argv, prog="python -m training.evaluate")
-    torch.set_num_threads(config.threads)
     try:
         results = evaluate(
             config.checkpoint, config.against, config.sets, config.seed, config.num_players

@@ -1,68 +1,148 @@
-"""The network that plays every seat, and the policy over legal actions it stands for."""
+"""The network and its loss in torch: for a GPU, and as the check of `training.gradient`."""
 
-from collections.abc import Sequence
-
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
+
+from nap_env.agents.network import NUM_HEADS, VALUE_HEAD, Weights, num_weights, parts
+from training.gradient import STATISTICS
+from training.rollout import ROLES, Rollout
 
 NEVER = -1e9  # logit of an illegal action: finite, so that no gradient and no entropy becomes NaN
 
 
-class Network(nn.Module):
-    """A multilayer perceptron from what a seat sees to action logits and the chips it expects."""
+def new_weights(widths: npt.NDArray[np.int64], seed: int) -> Weights:
+    """Return fresh weights, float32 (T,): orthogonal, the heads of actions close to 0."""
+    generator = torch.Generator().manual_seed(seed)
+    weights = np.zeros(num_weights(widths), np.float32)
+    for name, (at, shape) in parts(widths).items():
+        if len(shape) == 2:
+            # (out, in): what decides the scale is the number of inputs.
+            matrix = torch.empty(shape if name == "heads.weight" else shape[::-1])
+            nn.init.orthogonal_(matrix, 2**0.5, generator)
+            if name == "heads.weight":
+                matrix /= matrix.norm(dim=1, keepdim=True)
+                matrix[:VALUE_HEAD] *= 0.01
+            else:
+                matrix = matrix.T
+            weights[at : at + matrix.numel()] = matrix.reshape(-1).numpy()
+    return weights
 
-    scale: Tensor
+
+def evaluate(weights: Tensor, widths: npt.NDArray[np.int64], features: Tensor) -> Tensor:
+    """Map features (B, K) to what the heads say, (B, NUM_HEADS): logits, and the value last."""
+    found = {
+        name: weights[at : at + int(np.prod(shape))].view(shape)
+        for name, (at, shape) in parts(widths).items()
+    }
+    hidden = features
+    for layer in range(len(widths) - 1):
+        hidden = torch.relu(
+            hidden @ found[f"layers.{layer}.weight"] + found[f"layers.{layer}.bias"]
+        )
+    return hidden @ found["heads.weight"].T + found["heads.bias"]
+
+
+class TorchGradient:
+    """What `training.gradient.Gradient` is, computed by torch on any device."""
 
     def __init__(
-        self, scale: Tensor, num_actions: int, hidden: Sequence[int], generator: torch.Generator
+        self, widths: npt.NDArray[np.int64], factors: npt.NDArray[np.float32], device: str
     ) -> None:
-        """Make a network with fresh weights.
+        """Make ready for networks of these widths, with these factors of the features."""
+        self._widths, self._device = widths, torch.device(device)
+        self._factors = torch.from_numpy(factors).to(self._device)
+        self.gradient = np.zeros(num_weights(widths), np.float32)
+        self.sums = np.zeros((len(ROLES), len(STATISTICS) + 1))
 
-        Args:
-            scale: (K,) float32, factor for each entry of an observation; 0 leaves it out.
-            num_actions: A.
-            hidden: width of each hidden layer.
-            generator: draws the weights.
-        """
-        super().__init__()
-        self.register_buffer("scale", scale)
-        layers: list[nn.Module] = []
-        width = len(scale)
-        for next_width in hidden:
-            layers += [_linear(width, next_width, 2**0.5, generator), nn.ReLU()]
-            width = next_width
-        self.trunk = nn.Sequential(*layers)
-        self.policy = _linear(width, num_actions, 0.01, generator)
-        self.value = _linear(width, 1, 1.0, generator)
+    def _on_device(self, array: npt.NDArray[np.generic]) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self._device)
 
-    def forward(self, observation: Tensor) -> tuple[Tensor, Tensor]:
-        """Map observations int8 (B, K) to logits (B, A) and values (B,), in units of reward."""
-        trunk = self.trunk(observation * self.scale)  # (B, H)
-        return self.policy(trunk), self.value(trunk).squeeze(-1)
+    def _features(self, rollout: Rollout, rows: npt.NDArray[np.int64]) -> Tensor:
+        """Return the features (B, K) of some rows."""
+        counts = rollout.starts[rows + 1] - rollout.starts[rows]
+        chosen = _runs(rollout.starts[rows], counts)
+        places = self._on_device(rollout.places[chosen].astype(np.int64))
+        values = self._on_device(rollout.values[chosen]) * self._factors[places]
+        row = self._on_device(np.repeat(np.arange(len(rows)), counts))
+        features = torch.zeros(len(rows), len(self._factors), device=self._device)
+        features[row, places] = values
+        return features
+
+    def _beside(
+        self, rollout: Rollout, rows: npt.NDArray[np.int64], *arrays: npt.NDArray[np.float32]
+    ) -> tuple[Tensor, list[Tensor]]:
+        """Return which actions are legal, bool (B, NUM_HEADS), and arrays beside them as rows."""
+        counts = rollout.action_starts[rows + 1] - rollout.action_starts[rows]
+        chosen = _runs(rollout.action_starts[rows], counts)
+        at = (np.repeat(np.arange(len(rows)), counts), rollout.actions[chosen])
+        legal = np.zeros((len(rows), NUM_HEADS), np.bool_)
+        legal[at] = True
+        wide = []
+        for array in arrays:
+            row = np.zeros((len(rows), NUM_HEADS), np.float32)
+            row[at] = array[chosen]
+            wide.append(self._on_device(row))
+        return self._on_device(legal), wide
+
+    @torch.no_grad()
+    def log_policies(self, weights: Weights, rollout: Rollout) -> npt.NDArray[np.float32]:
+        """Return the log probabilities of all legal actions, beside `rollout.actions`."""
+        rows = np.arange(len(rollout.rows))
+        legal, _ = self._beside(rollout, rows)
+        heads = evaluate(self._on_device(weights), self._widths, self._features(rollout, rows))
+        log_probs = torch.log_softmax(heads.masked_fill(~legal, NEVER), -1).cpu().numpy()
+        row = np.repeat(rows, np.diff(rollout.action_starts))
+        answer: npt.NDArray[np.float32] = log_probs[row, rollout.actions]
+        return answer
+
+    def differentiate(
+        self, weights: Weights, rollout: Rollout, magnet: npt.NDArray[np.float32],
+        loss: npt.NDArray[np.void], rows: npt.NDArray[np.int64],
+    ) -> None:  # fmt: skip
+        """Compute `gradient` and `sums` over some rows; see `training.gradient.Gradient`."""
+        flat = self._on_device(weights).requires_grad_()
+        legal, (pulled, worth) = self._beside(rollout, rows, magnet, rollout.worth)
+        heads = evaluate(flat, self._widths, self._features(rollout, rows))  # (B, NUM_HEADS)
+        log_probs = torch.log_softmax(heads.masked_fill(~legal, NEVER), -1)
+        probs = log_probs.exp() * legal
+        log_probs = log_probs.masked_fill(~legal, 0)
+
+        notes, weight = rollout.rows[rows], loss[0]
+        role = self._on_device(notes["role"].astype(np.int64))  # (B,)
+        temperature, mean, scale = (
+            self._on_device(weight[name].astype(np.float32))[role]
+            for name in ("temperature", "mean", "scale")
+        )
+        first = rollout.action_starts[rows] + notes["chosen"]
+        action = self._on_device(rollout.actions[first].astype(np.int64))  # (B,)
+        advantage = (self._on_device(notes["advantage"]) - mean) * scale
+        log_ratio = log_probs.gather(1, action[:, None]).squeeze(1)
+        log_ratio = log_ratio - self._on_device(notes["log_prob"])
+        ratio = log_ratio.exp()
+        clip = float(weight["clip"])
+        gain = torch.min(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage)
+        gain = torch.where(
+            self._on_device(notes["branches"]) != 0, scale * (probs * worth).sum(1), gain
+        )
+        entropy = -(probs * log_probs).sum(1)
+        magnet_kl = (probs * (log_probs - pulled)).sum(1)
+        value, returns = heads[:, VALUE_HEAD], self._on_device(notes["returns"])
+        miss = nn.functional.huber_loss(value, returns, reduction="none")
+        total = -gain - temperature * entropy + float(weight["magnet"]) * magnet_kl
+        torch.autograd.backward((total + float(weight["value_coef"]) * miss).sum())
+        assert flat.grad is not None
+        self.gradient[:] = flat.grad.cpu().numpy()
+        outside = ((ratio - 1).abs() > clip).float()
+        parts_of = (-gain, miss, ratio - 1 - log_ratio, outside, magnet_kl, entropy)
+        told = torch.stack([*parts_of, torch.ones_like(ratio)], 1).detach().cpu().numpy()
+        self.sums[:] = 0
+        np.add.at(self.sums, notes["role"], told)
 
 
-def _linear(size: int, width: int, gain: float, generator: torch.Generator) -> nn.Linear:
-    # On no device first: torch would draw weights from its global generator.
-    layer = nn.Linear(size, width, device="meta").to_empty(device="cpu")
-    nn.init.orthogonal_(layer.weight, gain, generator)
-    nn.init.zeros_(layer.bias)
-    return layer
-
-
-def log_policy(logits: Tensor, legal: Tensor) -> Tensor:
-    """Return log probabilities (B, A) from logits (B, A) and which actions are legal, bool (B, A).
-
-    Illegal actions get probability 0. A row without any legal action is finite and means nothing.
-    """
-    return torch.log_softmax(logits.masked_fill(~legal, NEVER), dim=-1)
-
-
-def entropy(log_probs: Tensor, legal: Tensor) -> Tensor:
-    """Return the entropy (B,) of a policy over its legal actions, in nats."""
-    return -(log_probs.exp() * log_probs.masked_fill(~legal, 0)).sum(-1)
-
-
-def sample(log_probs: Tensor, legal: Tensor, generator: torch.Generator) -> Tensor:
-    """Draw an action (B,) from each row of log probabilities (B, A)."""
-    noise = torch.empty_like(log_probs).exponential_(generator=generator)
-    return (log_probs - noise.log()).masked_fill(~legal, -torch.inf).argmax(-1)  # Gumbel's way
+def _runs(starts: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the numbers from each start on, so many of them, one run after the other."""
+    ends = np.cumsum(counts)
+    runs: npt.NDArray[np.int64] = np.arange(ends[-1]) + np.repeat(starts + counts - ends, counts)
+    return runs

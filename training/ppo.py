@@ -1,13 +1,18 @@
 """PPO self-play: `python -m training.ppo --config configs/smoke.yaml`.
 
-Every update plays complete deals with the present network in all seats (`training.rollout`),
-then improves the network on the decisions it took. Update u draws all its randomness from
-(seed, u), so a resumed run goes on as if it had never stopped.
+A run folder holds
 
-Advantages are centred but stay in units of reward (5 chips from each opponent): they are not
-divided by their spread. So the weights of the entropy are temperatures in reward, and once all
-have learnt to pass, the little that still happens is not blown up into large steps: normalised,
-runs stayed stuck with players who never bid, or bid nothing but misère.
+| file | what |
+|---|---|
+| last.safetensors, best.safetensors | the network now, and where it did best on held-out deals |
+| checkpoints/ | the networks of the last `keep` checkpoints, named by decisions |
+| state.pt | what `--resume` needs, to go on bit for bit |
+| config.yaml, versions.json | what the run was told, and what it ran on |
+| metrics.jsonl, events.out.* | what is logged, as JSON lines and for TensorBoard |
+
+`torchrun --nproc-per-node 2 -m training.ppo --threads 1` trains the same network as one process
+with two threads. Every file is written beside its place and moved there, so that one that is there
+is whole. A run that loses a worker is started again with `--resume`.
 
 What is logged to TensorBoard and metrics.jsonl, all against decisions trained:
 
@@ -19,244 +24,175 @@ What is logged to TensorBoard and metrics.jsonl, all against decisions trained:
 | losses/policy | clipped objective, negated; its size means little |
 | losses/value | Huber distance between expected and received reward |
 | losses/explained_variance | of the returns by the values: 1 foretells them, 0 says nothing |
-| losses/advantage_std | spread of the advantages, in reward |
 | losses/approx_kl | how far the policy moved in the update, nats per decision; above 0.03 is far |
 | losses/clip_fraction | decisions whose probability moved by more than `clip` |
+| losses/magnet_kl | divergence from the policy of the averaged weights, nats per decision |
 | losses/grad_norm | mean norm of the gradients before clipping |
-| nap/entropy_auction | nats per decision where a seat may bid; near 0 it has stopped exploring |
-| nap/entropy_play | nats per decision everywhere else |
+| losses/advantage_<role> | spread of the advantages, in reward |
+| nap/entropy_<role> | nats per decision; near 0 it has stopped exploring |
 | nap/decisions_per_deal | of all seats together, without forced moves |
 | nap/chips_moved | chips that change hands in a deal, on average |
 | nap/passed_out | share of the deals in which nobody bids |
-| nap/bid_<name> | share of the deals in which this is the highest bid, so the contract |
-| nap/made_<name> | share of those deals in which the bidder wins chips |
+| nap/bid_<name> | share of the deals in which this is the contract |
+| nap/made_<name> | share of those deals in which it is made |
+| nap/chips_<name> | what the declarer wins in those deals, on average |
+| league/chips_per_100 | what seats of the network win per 100 deals from those of a past one |
+| eval/<agent> | chips per 100 deals of the network in one seat, the agent in all others |
+| eval/<agent>_ci95 | half the width of its interval |
 """
 
 import json
+import shutil
 import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
 from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
-from nap_env.actions import FIRST_BID, action_id
+from nap_env.agents import make
 from nap_env.batch import Batch
-from training.checkpoint import Player, save_state, save_weights
-from training.config import Config, parse
-from training.evaluate import evaluate, opponents, report
-from training.network import Network, entropy, log_policy
-from training.rollout import Rollout, advantages, collect
+from training.checkpoint import load_state, save_state, save_weights
+from training.config import MAY_CHANGE, parse
+from training.evaluate import compare, evaluate, report
+from training.team import Team
+from training.trainer import Trainer
+
+HELD_OUT = 2**40 + 1
+"""Seed of the deals on which the best network is chosen: none of training or of evaluation."""
 
 
-class Trainer:
-    """One run: games, network, optimiser, and how far it has come."""
+class Run:
+    """A run and its folder.
 
-    def __init__(self, config: Config) -> None:
-        """Start a run.
-
-        Raises:
-            ValueError: rules, options or number of players are impossible.
-        """
-        self.config = config
-        self.games = Batch(
-            rules=config.rules,
-            options=config.options,
-            num_players=config.num_players,
-            num_games=config.num_games,
-            skip_forced=True,
-        )
-        opponents(config.against, self.games)  # refuses what cannot be measured against
-        self.player = Player(
-            rules=config.rules,
-            options=config.options,
-            num_players=config.num_players,
-            hidden=config.hidden,
-            layout_version=self.games.layout.version,
-        )
-        generator = torch.Generator().manual_seed(config.seed)
-        scale = observation_scale(self.games)
-        self.network = Network(scale, self.games.num_actions, config.hidden, generator)
-        self.optimizer = torch.optim.Adam(
-            self.network.parameters(), lr=config.learning_rate, eps=1e-5, fused=True
-        )
-        # A made Nap, 10 chips from each opponent, is a reward of 2 whatever their number.
-        self.chips_per_reward = 5 * (config.num_players - 1)
-        self.updates = 0
-        self.deals = 0
-        self.decisions = 0
-
-    def update(self) -> dict[str, float]:
-        """Play and train once; return what to log."""
-        config, start = self.config, time.perf_counter()
-        left = 1 - self.decisions / config.total_decisions  # from 1 down to 0
-        for group in self.optimizer.param_groups:
-            group["lr"] = config.learning_rate * left
-
-        seed = 2 * (config.seed << 31 | self.updates)  # even: no deal that evaluation uses
-        generator = torch.Generator().manual_seed(seed)
-        rollout = collect(self.games, self.network, config.deals_per_update, seed, generator)
-        rewards = rollout.rewards(self.chips_per_reward)  # (M,)
-        advantage = advantages(rewards, rollout, config.gae_lambda)  # (M,)
-        returns = advantage + rollout.value  # (M,)
-        metrics = improve(
-            self.network,
-            self.optimizer,
-            config,
-            left,
-            rollout,
-            torch.from_numpy(advantage - advantage.mean()),
-            torch.from_numpy(returns),
-            generator,
-        )
-
-        self.updates += 1
-        self.deals += len(rollout.payments)
-        self.decisions += len(rollout.action)
-        seconds = time.perf_counter() - start
-        return {
-            "charts/decisions_per_second": len(rollout.action) / seconds,
-            "charts/deals": self.deals,
-            "charts/learning_rate": config.learning_rate * left,
-            "losses/explained_variance": 1 - advantage.var() / max(returns.var(), 1e-8),
-            "losses/advantage_std": advantage.std(),
-            **metrics,
-            **describe(rollout, [bid.name for bid in self.games.rules.bids]),
-        }
-
-    def save(self, run_dir: Path) -> None:
-        """Write the weights for others and the state for `--resume`."""
-        save_weights(run_dir / "last.safetensors", self.network, self.player)
-        state = {
-            "player": asdict(self.player),
-            "network": self.network.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-            "updates": self.updates,
-            "deals": self.deals,
-            "decisions": self.decisions,
-        }
-        save_state(run_dir / "state.pt", state)
-
-    def load(self, run_dir: Path) -> None:
-        """Go on from what `save` wrote.
-
-        Raises:
-            ValueError: the state is of a run with other rules or another network.
-        """
-        state: dict[str, Any] = torch.load(run_dir / "state.pt")
-        if state["player"] != asdict(self.player):
-            raise ValueError(
-                f"{run_dir}: its state is of {state['player']}, not of {asdict(self.player)}"
-            )
-        self.network.load_state_dict(state["network"])
-        self.optimizer.load_state_dict(state["optimizer"])
-        self.updates = state["updates"]
-        self.deals = state["deals"]
-        self.decisions = state["decisions"]
-
-
-def observation_scale(games: Batch) -> Tensor:
-    """Return what the network multiplies each entry of an observation by, float32 (K,)."""
-    scale = torch.ones(games.observation_size)
-    scale[games.layout.num_bits :] = 1 / 16  # counts and chips
-    scale[games.layout.slice("order")] = 0  # card ids: who played what when is in the bits too
-    return scale
-
-
-def improve(
-    network: Network,
-    optimizer: torch.optim.Optimizer,
-    config: Config,
-    left: float,
-    rollout: Rollout,
-    advantage: Tensor,
-    returns: Tensor,
-    generator: torch.Generator,
-) -> dict[str, float]:
-    """Train on a rollout's M decisions, in shuffled minibatches.
-
-    Args:
-        network: is changed.
-        optimizer: of the network.
-        config: of the run.
-        left: what remains of the run, 1 to 0; the weights of the entropy fall with it.
-        rollout: the decisions.
-        advantage: (M,) float32, how much better than expected they turned out.
-        returns: (M,) float32, what the value network should have said.
-        generator: shuffles.
-
-    Returns:
-        Mean losses and entropies.
+    Attributes:
+        folder: where.
+        trainer: what is trained.
     """
-    observation = torch.from_numpy(rollout.observation)  # (M, K) int8
-    legal = torch.from_numpy(rollout.legal)  # (M, A) bool
-    action = torch.from_numpy(rollout.action)  # (M,)
-    old_log_prob = torch.from_numpy(rollout.log_prob)  # (M,)
-    may_bid = torch.from_numpy(rollout.may_bid)  # (M,)
-    entropy_coef = left * torch.where(may_bid, config.entropy_auction, config.entropy_play)  # (M,)
 
-    rows = len(action)
-    sums, steps = torch.zeros(5), 0
-    for _ in range(config.epochs):
-        order = torch.randperm(rows, generator=generator)
-        for batch in order.tensor_split(-(-rows // config.minibatch)):  # (B,) row numbers
-            logits, value = network(observation[batch])  # (B, A), (B,)
-            log_probs = log_policy(logits, legal[batch])  # (B, A)
-            log_ratio = log_probs.gather(1, action[batch, None]).squeeze(1) - old_log_prob[batch]
-            ratio = log_ratio.exp()  # (B,), 1 for every row in the first step
-            clipped = ratio.clamp(1 - config.clip, 1 + config.clip)
-            policy_loss = -torch.min(ratio * advantage[batch], clipped * advantage[batch]).mean()
-            value_loss = nn.functional.huber_loss(value, returns[batch])
-            bonus = (entropy_coef[batch] * entropy(log_probs, legal[batch])).mean()
+    def __init__(self, trainer: Trainer) -> None:
+        """Make the folder of a new run, or go on where one stopped.
 
-            optimizer.zero_grad()
-            torch.autograd.backward(policy_loss + config.value_coef * value_loss - bonus)
-            grad_norm = nn.utils.clip_grad_norm_(network.parameters(), config.grad_clip)
-            optimizer.step()
+        Raises:
+            ValueError: the folder holds another run, or a checkpoint that cannot be gone on with;
+                or its disk is too full.
+            OSError: the folder cannot be made or written, or there is nothing in it to resume.
+        """
+        config = trainer.config
+        self.trainer = trainer
+        self._leads = trainer.team.rank == 0
+        self._best, self._measured = -np.inf, 0
+        name = config.config.stem if config.config else "default"
+        self.folder = (
+            config.resume
+            or config.run_dir
+            or Path("runs", f"{name}-{config.seed}-{time.strftime('%Y%m%d-%H%M%S')}")
+        )
+        if config.resume:
+            self._resume()
+        elif (self.folder / "state.pt").exists():
+            raise ValueError(f"run_dir={self.folder}: holds a run; --resume goes on with it")
+        if self._leads:
+            (self.folder / "checkpoints").mkdir(parents=True, exist_ok=True)
+            config.save(self.folder / "config.yaml")
+            (self.folder / "versions.json").write_text("{}\n")
+        self.save()
+        if self._leads:
+            self._check_disk()
 
-            with torch.no_grad():
-                kl = (ratio - 1 - log_ratio).mean()
-                outside = ((ratio - 1).abs() > config.clip).float().mean()
-                sums += torch.stack([policy_loss, value_loss, kl, outside, grad_norm])
-                steps += 1
-    names = ("policy", "value", "approx_kl", "clip_fraction", "grad_norm")
-    return {
-        f"losses/{name}": mean for name, mean in zip(names, (sums / steps).tolist(), strict=True)
-    }
+    def _check_disk(self) -> None:
+        """Refuse to begin what the disk cannot hold: new files stand beside old ones for a time."""
+        config = self.trainer.config
+        size = sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
+        networks = config.keep + bool(config.league_share) / config.league_every
+        needed = int(2 * size + networks * self.trainer.weights.nbytes)
+        free = shutil.disk_usage(self.folder).free
+        if free < needed:
+            raise ValueError(
+                f"run_dir={self.folder}: the disk has {free:,} bytes left, "
+                f"the run may need {needed:,}"
+            )
 
+    def _resume(self) -> None:
+        """Go on from the last checkpoint."""
+        config = self.trainer.config
+        state = load_state(self.folder / "state.pt")
+        for name, value in config.told().items():
+            before = state["config"].get(name)
+            if value != before and name not in MAY_CHANGE:
+                raise ValueError(
+                    f"{name}={value}: the run began with {before}; "
+                    f"only these may change: {', '.join(MAY_CHANGE)}"
+                )
+        self.trainer.resume(state["trainer"])
+        self._best, self._measured = state["best"], state["measured"]
+        if self._leads:  # later lines will come again
+            path = self.folder / "metrics.jsonl"
+            lines = path.read_text().splitlines()[: self.trainer.updates]
+            path.write_text("".join(f"{line}\n" for line in lines))
 
-def describe(rollout: Rollout, bids: Sequence[str]) -> dict[str, float]:
-    """Return what the players did in a rollout; `bids` are the names of the bids to count."""
-    num_deals, num_players = rollout.payments.shape
-    deal, seat = np.divmod(rollout.chain, num_players)  # (M,), (M,)
-    bid = np.flatnonzero(rollout.action >= FIRST_BID)  # rows that bid: a later bid is higher
-    contract, bidder = np.full(num_deals, -1), np.zeros(num_deals, np.int64)
-    contract[deal[bid]], bidder[deal[bid]] = rollout.action[bid], seat[bid]
-    won = rollout.payments[np.arange(num_deals), bidder] > 0  # (num_deals,)
+    def save(self) -> None:
+        """Write a checkpoint; every process of the team must call it."""
+        trainer, config = self.trainer, self.trainer.config
+        state = trainer.state()
+        self._saved_at, self._saved = time.perf_counter(), trainer.updates
+        if not self._leads:
+            return
+        state = {
+            "config": config.told(),
+            "trainer": state,
+            "best": self._best,
+            "measured": self._measured,
+        }
+        self._save_weights("last.safetensors")
+        save_state(self.folder / "state.pt", state)
+        folder = self.folder / "checkpoints"
+        self._save_weights(f"checkpoints/{trainer.decisions:012d}.safetensors")
+        for path in sorted(folder.glob("*.safetensors"))[: -config.keep]:
+            path.unlink()
 
-    metrics = {
-        "nap/decisions_per_deal": len(rollout.action) / num_deals,
-        "nap/chips_moved": np.abs(rollout.payments).sum() / 2 / num_deals,
-        "nap/passed_out": (contract == -1).mean(),
-    }
-    for phase, rows in (("auction", rollout.may_bid), ("play", ~rollout.may_bid)):
-        if rows.any():  # what it takes to foretell an action is, on average, the entropy
-            metrics[f"nap/entropy_{phase}"] = -rollout.log_prob[rows].mean()
-    for name in bids:
-        is_contract = contract == action_id(name)  # (num_deals,)
-        metrics[f"nap/bid_{name}"] = is_contract.mean()
-        if is_contract.any():
-            metrics[f"nap/made_{name}"] = won[is_contract].mean()
-    return metrics
+    def _save_weights(self, name: str) -> None:
+        trainer = self.trainer
+        save_weights(self.folder / name, trainer.weights, trainer.num_features, trainer.training)
+
+    def save_now_and_then(self) -> None:
+        """Write a checkpoint if it is time; every process of the team must call it."""
+        config = self.trainer.config
+        late = time.perf_counter() - self._saved_at > 60 * config.save_minutes
+        if self.trainer.team.any(late) or self.trainer.updates - self._saved >= config.save_every:
+            self.save()
+
+    def measure(self) -> dict[str, float]:
+        """Measure the network if it is time, keep it if it is the best; return what to log.
+
+        Deals are not those of the final measurement, so that what is best by luck is not
+        reported as strong.
+        """
+        trainer, config = self.trainer, self.trainer.config
+        due = min(trainer.decisions, config.total_decisions) * config.eval_times
+        if not self._leads or due // config.total_decisions <= self._measured:
+            return {}
+        self._measured = due // config.total_decisions
+        games = Batch(trainer.rules, config.num_players, config.eval_sets, seed=0, skip_forced=True)
+        metrics = {}
+        for name in config.against:
+            other = make(name, trainer.rules, config.num_players)
+            found = compare(games, HELD_OUT, trainer.agent(), other, "1-vs-rest")
+            low, high = found["ci95"]
+            metrics[f"eval/{name}"] = found["chips_per_100"]
+            metrics[f"eval/{name}_ci95"] = (high - low) / 2
+        mean = float(np.mean([metrics[f"eval/{name}"] for name in config.against]))
+        if mean > self._best:
+            self._best = mean
+            self._save_weights("best.safetensors")
+        return metrics
 
 
 @contextmanager
@@ -282,77 +218,96 @@ def stopping() -> Iterator[Event]:
         restore()
 
 
-def train(trainer: Trainer, run_dir: Path) -> bool:
-    """Train to the end of the run, or until Ctrl-C or SIGTERM; say whether it is at its end."""
-    total = trainer.config.total_decisions
-    trainer.save(run_dir)
+def train(run: Run) -> bool:
+    """Train to the end of the run, its time limit, Ctrl-C or SIGTERM; say whether it is at its end.
+
+    Raises:
+        FloatingPointError: training went wrong; the last checkpoint is from before it did.
+    """
+    trainer, start = run.trainer, time.perf_counter()
+    config, team = trainer.config, trainer.team
+    total = config.total_decisions
+    limit = 60 * (config.time_limit or np.inf)
+    leads = team.rank == 0
     with (
         stopping() as stop,
-        SummaryWriter(run_dir, purge_step=trainer.decisions + 1) as board,
-        (run_dir / "metrics.jsonl").open("a") as lines,
-        tqdm(total=total, initial=trainer.decisions, unit=" decisions", disable=None) as bar,
+        Log(run.folder, trainer.decisions) if leads else nullcontext() as log,
+        tqdm(
+            total=total,
+            initial=trainer.decisions,
+            unit=" decisions",
+            unit_scale=True,
+            disable=None if leads else True,
+        ) as bar,
     ):
-        while trainer.decisions < total and not stop.is_set():
-            metrics = {name: float(value) for name, value in trainer.update().items()}
-            for name, value in metrics.items():
-                board.add_scalar(name, value, trainer.decisions)
-            lines.write(json.dumps({"decisions": trainer.decisions} | metrics) + "\n")
-            lines.flush()
+        while trainer.decisions < total:
+            if team.any(stop.is_set() or time.perf_counter() - start > limit):
+                break
+            metrics = trainer.update() | run.measure()
+            if log:
+                log.write(trainer.decisions, metrics)
             bar.update(min(trainer.decisions, total) - bar.n)
-            if trainer.updates % trainer.config.save_every == 0:
-                trainer.save(run_dir)
-    trainer.save(run_dir)
+            run.save_now_and_then()
+    run.save()
     return trainer.decisions >= total
 
 
-def open_run(trainer: Trainer) -> Path:
-    """Return the folder of the run: made for a new one, taken up where it stopped to resume one.
+class Log:
+    """What is logged of a run, for TensorBoard and as JSON lines."""
 
-    Raises:
-        ValueError: the folder holds another run.
-        OSError: the folder cannot be made, or there is nothing in it to resume.
-    """
-    config = trainer.config
-    if config.resume:
-        trainer.load(config.resume)
-        path = config.resume / "metrics.jsonl"
-        lines = path.read_text().splitlines()[: trainer.updates]  # later ones will come again
-        path.write_text("".join(f"{line}\n" for line in lines))
-        return config.resume
-    name = config.config.stem if config.config else "default"
-    run_dir = config.run_dir or Path(
-        "runs", f"{name}-{config.seed}-{time.strftime('%Y%m%d-%H%M%S')}"
-    )
-    if (run_dir / "state.pt").exists():
-        raise ValueError(f"run_dir={run_dir}: holds a run; --resume goes on with it")
-    run_dir.mkdir(parents=True, exist_ok=True)
-    config.save(run_dir / "config.yaml")
-    (run_dir / "metrics.jsonl").touch()
-    return run_dir
+    def __init__(self, folder: Path, decisions: int) -> None:
+        """Go on after so many decisions."""
+        self._board = SummaryWriter(folder, purge_step=decisions + 1)
+        self._lines = (folder / "metrics.jsonl").open("a")
+
+    def __enter__(self) -> "Log":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._board.close()
+        self._lines.close()
+
+    def write(self, decisions: int, metrics: dict[str, float]) -> None:
+        """Log the metrics of an update."""
+        metrics = {name: float(value) for name, value in metrics.items()}
+        for name, value in metrics.items():
+            self._board.add_scalar(name, value, decisions)
+        self._lines.write(json.dumps({"decisions": decisions} | metrics) + "\n")
+        self._lines.flush()
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command.
 
     Raises:
-        SystemExit: with status 2 for options that cannot be used, before anything is trained.
+        SystemExit: with status 2 for options that cannot be used, before anything is trained; with
+            1 if training went wrong.
     """
     start = time.perf_counter()
     config = parse(sys.argv[1:] if argv is None else argv)
-    torch.set_num_threads(config.threads)
+    torch.set_num_threads(1)  # the threads are our own
+    team = Team(config.device)
     try:
-        trainer = Trainer(config)
-        run_dir = open_run(trainer)
-    except (ValueError, NotImplementedError, OSError) as error:
+        run = Run(Trainer(config, team))
+    except (ValueError, OSError) as error:
         print(error, file=sys.stderr)
         sys.exit(2)
-    finished = train(trainer, run_dir)
-    weights = run_dir / "last.safetensors"
+    trainer = run.trainer
+    try:
+        finished = train(run)
+    except FloatingPointError as error:
+        print(f"{error}; {run.folder} holds the checkpoint before it", file=sys.stderr)
+        sys.exit(1)
+    finally:
+        team.leave()
+    if team.rank:
+        return
     # The same deals after every run, so that runs compare.
+    weights = run.folder / "last.safetensors"
     results = evaluate(weights, config.against, config.eval_sets, seed=0) if finished else []
     report(
         results,
-        run_dir=str(run_dir),
+        run_dir=str(run.folder),
         finished=finished,
         decisions=trainer.decisions,
         deals=trainer.deals,

@@ -1,7 +1,8 @@
-"""The training loop: right ratios, updates that learn, runs that resume and stop well."""
+"""The training loop: updates that learn, runs that resume and stop well."""
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,145 +14,201 @@ import pytest
 import torch
 
 from training import ppo
-from training.config import Config
-from training.network import log_policy
-from training.rollout import collect
+from training.checkpoint import load_state, load_weights
+from training.config import MAY_CHANGE, Config
+from training.trainer import Trainer
 
 TINY = Config(
     num_games=64,
     total_decisions=2500,
     hidden=(16,),
-    minibatch=256,
+    minibatches=2,
     threads=1,
     eval_sets=20,
+    eval_times=2,
     save_every=1,
 )
+ALL_ON = {
+    "magnet": 0.1,
+    "league_share": 0.5,
+    "league_every": 0.1,
+    "branch_share": 0.2,
+    "advantage": "normalised",
+    "entropy_end": 0.3,
+}
 TINY_ARGS = [
     f"--{name}={value}"
     for name, value in vars(TINY).items()
-    if name in ("num_games", "minibatch", "threads", "eval_sets", "save_every")
+    if name in ("num_games", "minibatches", "threads", "eval_sets", "eval_times", "save_every")
 ] + ["--hidden", "16"]
 
 
-def weights(trainer):
-    return {name: value.clone() for name, value in trainer.network.state_dict().items()}
-
-
-def test_ratio_is_1_before_the_first_step():
-    trainer = ppo.Trainer(TINY)
-    rows = collect(trainer.games, trainer.network, 1, 0, torch.Generator().manual_seed(0))
-    logits, value = trainer.network(torch.from_numpy(rows.observation))
-    log_probs = log_policy(logits, torch.from_numpy(rows.legal))
-    new = log_probs.gather(1, torch.from_numpy(rows.action)[:, None]).squeeze(1)
-    torch.testing.assert_close(
-        (new - torch.from_numpy(rows.log_prob)).exp(), torch.ones(len(new)), atol=1e-5, rtol=0
-    )
-    torch.testing.assert_close(value, torch.from_numpy(rows.value), atol=1e-5, rtol=0)
-
-
 def test_a_step_of_size_0_moves_nothing():
-    trainer = ppo.Trainer(replace(TINY, learning_rate=1e-12))
+    trainer = Trainer(replace(TINY, learning_rate=1e-12))
     metrics = trainer.update()
     assert metrics["losses/approx_kl"] == pytest.approx(0, abs=1e-6)
     assert metrics["losses/clip_fraction"] == 0
 
 
-def test_two_updates():
-    trainer = ppo.Trainer(TINY)
-    start = weights(trainer)
+@pytest.mark.parametrize("more", [{}, ALL_ON])
+def test_two_updates(more):
+    trainer = Trainer(replace(TINY, **more))
+    start = trainer.weights.copy()
     metrics = [trainer.update(), trainer.update()]
     assert all(np.isfinite(value) for row in metrics for value in row.values())
     assert metrics[0]["charts/learning_rate"] == TINY.learning_rate
     assert 0 < metrics[1]["charts/learning_rate"] < TINY.learning_rate
     assert (trainer.updates, trainer.deals) == (2, 2 * 64)
-    end = weights(trainer)
-    assert torch.equal(start.pop("scale"), end.pop("scale"))
-    assert all((start[name] != end[name]).any() for name in start)
+    assert (trainer.weights != start).mean() > 0.3
+    # The average has moved by a hundredth of the way.
+    assert (trainer.average != start).any()
+    moved = np.abs(trainer.average - start).max() / np.abs(trainer.weights - start).max()
+    assert 0.005 < moved < 0.05
 
 
 def test_every_tag_is_explained():
-    trainer = ppo.Trainer(TINY)
+    trainer = Trainer(replace(TINY, **ALL_ON))
     for name in trainer.update():
-        prefix = name if name in ppo.__doc__ else name[: name.index("_") + 1] + "<name>"
-        assert f"| {prefix} |" in ppo.__doc__
+        stem = name[: name.index("_") + 1]
+        assert any(f"| {tag} |" in ppo.__doc__ for tag in (name, f"{stem}<name>", f"{stem}<role>"))
 
 
 def test_training_learns_to_keep_out_of_hopeless_auctions():
-    trainer = ppo.Trainer(
-        replace(TINY, num_games=256, total_decisions=60_000, minibatch=1024, hidden=(64,))
-    )
-    passed_out = []
+    trainer = Trainer(replace(TINY, num_games=256, total_decisions=100_000, hidden=(64,)))
+    lost = []
     while trainer.decisions < trainer.config.total_decisions:
-        passed_out.append(trainer.update()["nap/passed_out"])
-    # Uniformly random bids leave a quarter of a quarter of ... of the deals without one.
-    assert passed_out[0] < 0.1
-    assert passed_out[-1] > 0.3
+        lost.append(trainer.update()["nap/chips_four"])
+    # At random four is bid on anything; later only with cards for it.
+    assert np.mean(lost[:3]) < -8
+    assert np.mean(lost[-3:]) > -4
 
 
 def test_nothing_uses_the_global_generators():
     before = torch.get_rng_state(), np.random.get_state()[1].copy()
-    ppo.Trainer(TINY).update()
+    Trainer(replace(TINY, **ALL_ON)).update()
     assert torch.equal(torch.get_rng_state(), before[0])
     assert (np.random.get_state()[1] == before[1]).all()
 
 
 def test_same_seed_same_run():
     def run(seed):
-        trainer = ppo.Trainer(replace(TINY, seed=seed))
+        trainer = Trainer(replace(TINY, seed=seed, threads=2, **ALL_ON))
         trainer.update()
         trainer.update()
-        return weights(trainer)
+        return trainer.weights
 
     first, again, other = run(0), run(0), run(1)
-    assert all(torch.equal(first[name], again[name]) for name in first)
-    assert any(not torch.equal(first[name], other[name]) for name in first)
+    assert (first == again).all()
+    assert (first != other).any()
 
 
-def test_resumed_run_equals_a_straight_one(tmp_path):
-    straight, stopped, resumed = (ppo.Trainer(TINY) for _ in range(3))
-    for _ in range(4):
+def test_the_torch_loss_trains_the_same_network(monkeypatch):
+    def train(device):
+        trainer = Trainer(replace(TINY, **ALL_ON))
+        if device == "torch":
+            from training.network import TorchGradient
+
+            players = trainer._players[0]
+            trainer._gradients = [TorchGradient(players.widths, players.factors, "cpu")]
+        trainer.update()
+        return trainer.weights
+
+    np.testing.assert_allclose(train("torch"), train("ours"), atol=2e-4)
+
+
+def command(*arguments, run_dir):
+    return [
+        sys.executable, "-m", "training.ppo", *TINY_ARGS, *arguments, "--run-dir", str(run_dir),
+    ]  # fmt: skip
+
+
+def wait_for(process, run_dir, lines):
+    metrics = run_dir / "metrics.jsonl"
+    while not metrics.exists() or metrics.read_text().count("\n") < lines:
+        assert process.poll() is None
+        time.sleep(0.02)
+
+
+def same_state(left, right):
+    if isinstance(left, torch.Tensor):
+        return torch.equal(left, right)
+    if isinstance(left, dict):
+        return left.keys() == right.keys() and all(same_state(left[k], right[k]) for k in left)
+    if isinstance(left, list):
+        return len(left) == len(right) and all(map(same_state, left, right))
+    return left == right
+
+
+def test_10_updates_a_kill_and_10_more_are_20_updates(tmp_path):
+    config = replace(TINY, total_decisions=14_000, threads=2, save_every=5, **ALL_ON)
+    straight = Trainer(config)
+    for _ in range(20):
         straight.update()
-    for _ in range(2):
-        stopped.update()
-    stopped.save(tmp_path)
-    resumed.load(tmp_path)
-    assert resumed.decisions == stopped.decisions
-    for _ in range(2):
-        last = resumed.update()
-    assert last["charts/deals"] == 4 * 64
-    assert (resumed.updates, resumed.decisions) == (straight.updates, straight.decisions)
-    for name, value in weights(straight).items():
-        assert torch.equal(value, weights(resumed)[name])
-    for old, new in zip(
-        straight.optimizer.state_dict()["state"].values(),
-        resumed.optimizer.state_dict()["state"].values(),
-        strict=True,
-    ):
-        assert all(torch.equal(old[name], new[name]) for name in old)
-
-
-def test_resume_refuses_another_network(tmp_path):
-    ppo.Trainer(TINY).save(tmp_path)
-    with pytest.raises(ValueError, match="hidden"):
-        ppo.Trainer(replace(TINY, hidden=(8,))).load(tmp_path)
+    options = [
+        *(f"--{name}={value}" for name, value in ALL_ON.items()),
+        *("--threads=2", "--total-decisions=14000", "--save-every=5"),
+    ]
+    run_dir = tmp_path / "run"
+    process = subprocess.Popen(command(*options, run_dir=run_dir), stdout=subprocess.DEVNULL)
+    wait_for(process, run_dir, 12)
+    process.kill()
+    process.wait()
+    updates = load_state(run_dir / "state.pt")["trainer"]["updates"]
+    assert updates >= 10 and updates % 5 == 0
+    resumed = Trainer(replace(config, resume=run_dir))
+    run = ppo.Run(resumed)
+    assert len((run_dir / "metrics.jsonl").read_text().splitlines()) == resumed.updates == updates
+    while resumed.updates < 20:
+        resumed.update()
+    left, right = straight.state(), resumed.state()
+    assert same_state(left, right)
+    assert run.folder == run_dir
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """A complete tiny run, by the command."""
     run_dir = tmp_path_factory.mktemp("runs") / "tiny"
-    ppo.main([*TINY_ARGS, "--total-decisions", "2500", "--run-dir", str(run_dir)])
+    ppo.main([*TINY_ARGS, "--total-decisions", "2500", "--run-dir", str(run_dir), "--keep", "2"])
     return run_dir
 
 
 def test_run_folder(run):
-    assert {"last.safetensors", "state.pt", "config.yaml", "metrics.jsonl"} <= set(os.listdir(run))
+    names = {"last.safetensors", "best.safetensors", "state.pt", "config.yaml", "metrics.jsonl"}
+    assert {*names, "versions.json", "checkpoints"} <= set(os.listdir(run))
     assert list(run.glob("events.*"))
-    assert not list(run.glob("*.new"))
+    assert not list(run.rglob("*.new"))
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     decisions = [line["decisions"] for line in lines]
     assert decisions == sorted(set(decisions))
     assert decisions[-1] >= 2500
+    kept = sorted((run / "checkpoints").iterdir())
+    assert len(kept) == 2
+    assert int(kept[-1].stem) == decisions[-1]
+    newest, last = load_weights(kept[-1]), load_weights(run / "last.safetensors")
+    assert (newest[0] == last[0]).all() and newest[1] == last[1]
+    measured = [line for line in lines if "eval/passer" in line]
+    assert len(measured) == 2 and all(line["eval/passer_ci95"] > 0 for line in measured)
+    assert {"numpy", "torch", "nap_env"} <= json.loads((run / "versions.json").read_text()).keys()
+
+
+def test_the_best_network_is_the_one_that_did_best_on_held_out_deals(tmp_path, monkeypatch):
+    results = iter([3.0, 7.0, 5.0])
+
+    def compare(*_, **__):
+        mean = next(results)
+        return {"chips_per_100": mean, "ci95": [mean - 1, mean + 1]}
+
+    monkeypatch.setattr(ppo, "measured", compare)
+    trainer = Trainer(replace(TINY, against=("passer",), eval_times=3, run_dir=tmp_path / "run"))
+    run, best = ppo.Run(trainer), []
+    for done in (1, 2, 3):
+        trainer.decisions = TINY.total_decisions * done // 3 + 1
+        trainer.weights[:] = done
+        assert run.measure()
+        assert not run.measure()  # not again before it is time
+        best.append(load_weights(tmp_path / "run" / "best.safetensors")[0][0])
+    assert best == [1, 2, 2]
 
 
 def test_run_ends_with_json_and_resumes_further(run, capsys):
@@ -169,45 +226,131 @@ def test_run_ends_with_json_and_resumes_further(run, capsys):
     assert decisions == sorted(set(decisions))
 
 
-def test_a_run_is_not_written_over(run, capsys):
+def refusal(capsys, *arguments):
     with pytest.raises(SystemExit) as stop:
-        ppo.main([*TINY_ARGS, "--run-dir", str(run)])
+        ppo.main(list(arguments))
     assert stop.value.code == 2
-    assert "run_dir" in capsys.readouterr().err
+    return capsys.readouterr().err
+
+
+def test_a_run_is_not_written_over(run, capsys):
+    assert "run_dir" in refusal(capsys, *TINY_ARGS, "--run-dir", str(run))
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--hidden=32", r"hidden=[32]: the run began with [16]"),
+        ("--seed=1", "seed=1: the run began with 0"),
+        ("--learning-rate=0.1", "learning_rate=0.1: the run began with"),
+    ],
+)
+def test_what_would_break_a_run_may_not_change(run, capsys, option, message):
+    told = refusal(capsys, "--resume", str(run), option)
+    assert message in told and all(name in told for name in MAY_CHANGE)
+
+
+@pytest.mark.parametrize("broken", [b"", b"PK\x03\x04 cut off", "half", "foreign"])
+def test_a_broken_checkpoint_is_refused(run, tmp_path, capsys, broken):
+    folder = tmp_path / "run"
+    shutil.copytree(run, folder)
+    whole = (run / "state.pt").read_bytes()
+    if broken == "foreign":
+        torch.save({"weights": torch.zeros(3)}, folder / "state.pt")
+    else:
+        (folder / "state.pt").write_bytes(whole[: len(whole) // 2] if broken == "half" else broken)
+    assert "state.pt: not a" in refusal(capsys, "--resume", str(folder))
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--players", "9"], "num_players=9"),
-        (["--against", "nobody"], "against: 'nobody': allowed are random"),
+        (["--against", "nobody"], "'nobody': allowed are random"),
+        (["--num-games", "63", "--threads", "2"], "num_games=63: must be a multiple of 2"),
+        (["--hidden", "20"], "widths must be multiples of 16"),
     ],
 )
-def test_impossible_rules_and_opponents_stop_the_run(tmp_path, capsys, options, message):
-    with pytest.raises(SystemExit) as stop:
-        ppo.main([*TINY_ARGS, *options, "--run-dir", str(tmp_path / "run")])
-    assert stop.value.code == 2
-    assert message in capsys.readouterr().err
+def test_what_is_impossible_stops_before_there_is_a_folder(tmp_path, capsys, options, message):
+    assert message in refusal(capsys, *TINY_ARGS, *options, "--run-dir", str(tmp_path / "run"))
     assert not (tmp_path / "run").exists()
+
+
+def test_a_full_disk_is_told_before_training(tmp_path, capsys, monkeypatch):
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(ppo.shutil, "disk_usage", lambda _: usage._replace(free=1000))
+    told = refusal(capsys, *TINY_ARGS, "--run-dir", str(tmp_path / "run"))
+    assert "the disk has 1,000 bytes left, the run may need" in told
+
+
+def test_a_folder_that_cannot_be_made_is_told_before_training(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert "file" in refusal(capsys, *TINY_ARGS, "--run-dir", str(tmp_path / "file" / "run"))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupt_saves_and_leaves(tmp_path, number):
     run_dir = tmp_path / "run"
-    command = [sys.executable, "-m", "training.ppo", *TINY_ARGS, "--run-dir", str(run_dir)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    metrics = run_dir / "metrics.jsonl"
-    while not metrics.exists() or not metrics.read_text():
-        assert process.poll() is None
-        time.sleep(0.05)
+    many = "--total-decisions=100000000"
+    process = subprocess.Popen(command(many, run_dir=run_dir), stdout=subprocess.PIPE, text=True)
+    wait_for(process, run_dir, 1)
     process.send_signal(number)
-    output, _ = process.communicate(timeout=30)
+    output, _ = process.communicate(timeout=60)
     assert process.returncode == 0
     last = json.loads(output.splitlines()[-1])
     assert (last["finished"], last["results"]) == (False, [])
-    trainer = ppo.Trainer(Config(num_games=64, hidden=(16,), threads=1))
-    trainer.load(run_dir)
-    assert trainer.decisions == last["decisions"]
+    assert load_state(run_dir / "state.pt")["trainer"]["decisions"] == last["decisions"]
+
+
+def test_the_time_limit_stops_and_saves(tmp_path, capsys):
+    run_dir = str(tmp_path / "run")
+    many = ["--total-decisions", "100000000", "--time-limit", "0.01"]
+    ppo.main([*TINY_ARGS, *many, "--run-dir", run_dir])
+    last = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert not last["finished"] and last["decisions"] > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--max-kl", "1e-9"], "the policy moved by"),
+        (["--learning-rate", "1e30"], "update 0"),
+    ],
+)
+def test_training_that_goes_wrong_stops_and_says_why(tmp_path, capsys, options, reason):
+    run_dir = tmp_path / "run"
+    with pytest.raises(SystemExit) as stop:
+        ppo.main([*TINY_ARGS, *options, "--run-dir", str(run_dir)])
+    assert stop.value.code == 1
+    assert reason in capsys.readouterr().err
+    weights, _ = load_weights(run_dir / "last.safetensors")
+    assert np.isfinite(weights).all()
+    assert load_state(run_dir / "state.pt")["trainer"]["updates"] == 0
+
+
+def test_two_processes_train_the_network_that_two_threads_train(tmp_path):
+    options = [f"--{name}={value}" for name, value in ALL_ON.items()]
+    options += ["--total-decisions=4000"]
+    one, two = tmp_path / "one", tmp_path / "two"
+    subprocess.run(
+        command(*options, "--threads=2", run_dir=one), check=True, stdout=subprocess.DEVNULL
+    )
+    arguments = command(*options, "--threads=1", run_dir=two)
+    torchrun = [arguments[0], "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone"]
+    subprocess.run(
+        [*torchrun, *arguments[1:]],
+        check=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    left, right = (load_weights(folder / "last.safetensors")[0] for folder in (one, two))
+    np.testing.assert_allclose(left, right, atol=1e-5)
+    lines = [(folder / "metrics.jsonl").read_text().splitlines() for folder in (one, two)]
+    assert len(lines[0]) == len(lines[1])
+    for mine, theirs in zip(*(map(json.loads, each) for each in lines), strict=True):
+        for name in mine.keys() - {"charts/decisions_per_second"}:
+            assert mine[name] == pytest.approx(theirs[name], rel=1e-3, abs=1e-3), name
 
 
 @pytest.mark.slow

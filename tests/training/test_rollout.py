@@ -1,185 +1,174 @@
 """Per-seat trajectories: who is paid for what, and advantages computed by hand."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
-import torch
 
-from nap_env.batch import Batch
-from training.network import Network
-from training.rollout import Rollout, advantages, collect
-
-
-def rollout(steps, values, payments):
-    """Build a rollout from the chains that decide in each step; the rest does not matter here."""
-    chain = np.concatenate(steps).astype(np.int64)
-    rows = len(chain)
-    return Rollout(
-        observation=np.zeros((rows, 1), np.int8),
-        legal=np.ones((rows, 78), np.bool_),
-        action=np.zeros(rows, np.int64),
-        log_prob=np.zeros(rows, np.float32),
-        value=np.array(values, np.float32),
-        chain=chain,
-        starts=np.cumsum([0, *map(len, steps)]),
-        payments=np.array(payments, np.int32),
-    )
+from nap_env.actions import FIRST_BID, NUM_ACTIONS
+from nap_env.agents.network import Training, num_weights
+from nap_env.engine.state import OVER
+from nap_env.observation import LAYOUT_VERSION
+from nap_env.presets import resolve
+from training import rollout
+from training.network import new_weights
+from training.rollout import IN_AUCTION, ROW, Players
 
 
-def test_reward_is_the_payment_on_a_seats_last_decision_of_the_deal():
-    # One game, two deals, three seats: chains 0 1 2 in the first deal, 3 4 5 in the second.
-    # Seat 1 passes and never acts again; seat 2 has no decision in the second deal.
-    deals = rollout(
-        [[0], [1], [2], [0], [2], [0], [3], [4], [3]], [0] * 9, [[-6, 3, 3], [8, -4, -4]]
-    )
-    assert deals.rewards(1).tolist() == [0, 3, 0, 0, 3, -6, 0, -4, 8]
-    assert deals.rewards(2).tolist() == [0, 1.5, 0, 0, 1.5, -3, 0, -2, 4]
+def judge(chains, values, payments, gae_lambda, branches=None):
+    """Return advantages of rows with these chains and values, and what the branches brought.
+
+    branches: by row, the games in which its actions were taken and their probabilities.
+    """
+    branches = branches or {}
+    rows = np.zeros(len(chains), ROW)
+    rows["chain"], rows["value"] = chains, values
+    starts, copies, log_probs = [0], [], []
+    for row in range(len(chains)):
+        games, shares = branches.get(row, ((), ()))
+        rows["branches"][row] = row in branches
+        copies += games
+        log_probs += np.log(shares).tolist()
+        starts.append(len(copies))
+    payments = np.array(payments, np.int32)
+    worth = np.zeros(len(copies), np.float32)
+    rollout._judge(
+        rows, len(rows), payments.shape[1], payments, 1.0, gae_lambda,
+        np.zeros((2, payments.size), np.float32), np.array(starts),
+        np.array(log_probs, np.float32), np.array(copies, np.int32), worth,
+    )  # fmt: skip
+    np.testing.assert_allclose(rows["returns"], rows["advantage"] + rows["value"])
+    return rows["advantage"].tolist(), worth.tolist()
+
+
+# Two games, two seats, so chains are 2 * game + seat. Seat 0 of game 0 decides three times, seat 1
+# once; game 1 ends sooner.
+CHAINS, VALUES = [0, 2, 1, 3, 0, 2, 0], [1.0, 0.5, -1.0, 0.25, 2.0, 0.0, 3.0]
+PAYMENTS = [[4, -4], [-2, 2]]
 
 
 def test_advantages_by_hand():
-    # Two games of one deal, two seats, so chains are 2 * game + seat; payments in reward are
-    # (4, -4) and (-2, 2). Seat 0 of game 0 decides three times, seat 1 once; game 1 ends sooner.
-    deals = rollout(
-        [[0, 2], [1, 3], [0, 2], [0]], [1.0, 0.5, -1.0, 0.25, 2.0, 0.0, 3.0], [[4, -4], [-2, 2]]
-    )
     # lambda = 0.5, chain 0 backwards: last 4 - 3 = 1; then (3 - 2) + 0.5 * 1 = 1.5; first
     # (2 - 1) + 0.5 * 1.5 = 1.75. Chain 1: -4 + 1 = -3. Chain 2: last -2 - 0 = -2; first
     # (0 - 0.5) + 0.5 * -2 = -1.5. Chain 3: 2 - 0.25 = 1.75.
-    expected = [1.75, -1.5, -3, 1.75, 1.5, -2, 1]
-    assert advantages(deals.rewards(1), deals, 0.5).tolist() == expected
+    assert judge(CHAINS, VALUES, PAYMENTS, 0.5)[0] == [1.75, -1.5, -3, 1.75, 1.5, -2, 1]
 
 
 def test_lambda_1_is_what_the_seat_got_less_what_it_expected():
-    deals = rollout([[0], [1], [0], [0]], [1, 2, 3, 4], [[10, -10]])
-    assert advantages(deals.rewards(1), deals, 1).tolist() == [9, -12, 7, 6]
+    assert judge([0, 1, 0, 0], [1, 2, 3, 4], [[10, -10]], 1)[0] == [9, -12, 7, 6]
 
 
 def test_lambda_0_looks_only_at_the_seats_own_next_value():
-    deals = rollout([[0], [1], [0], [0]], [1, 2, 3, 4], [[10, -10]])
-    assert advantages(deals.rewards(1), deals, 0).tolist() == [2, -12, 1, 6]
+    assert judge([0, 1, 0, 0], [1, 2, 3, 4], [[10, -10]], 0)[0] == [2, -12, 1, 6]
 
 
-def test_nothing_leaks_between_seats_deals_and_games():
-    random = np.random.default_rng(0)
-    steps = [random.permutation(6)[: random.integers(1, 7)] for _ in range(20)]
-    rows = sum(map(len, steps))
-    values, payments = random.normal(size=rows), random.integers(-9, 9, (2, 3))
-    before = rollout(steps, values, payments)
-    for chain in range(6):
-        mine = before.chain == chain
-        other_values = np.where(mine, values, random.normal(size=rows))
-        other_payments = random.integers(-9, 9, 6)
-        other_payments[chain] = payments.ravel()[chain]
-        after = rollout(steps, other_values, other_payments.reshape(2, 3))
-        np.testing.assert_array_equal(
-            advantages(before.rewards(1), before, 0.95)[mine],
-            advantages(after.rewards(1), after, 0.95)[mine],
-        )
-
-
-class ScriptedGames:
-    """Games whose moves are written down: per game and deal a list of (seat, legal actions)."""
-
-    num_actions, num_players = 78, 2
-
-    def __init__(self, script, payments):
-        self.script, self.paid = script, payments
-        self.num_games = len(script)
-        self.played = []
-
-    def reset(self, seed):
-        self.at = [(0, 0)] * self.num_games
-        self._show(np.zeros(self.num_games, np.bool_))
-
-    def _show(self, done):
-        moves = [self.script[g][d][m] for g, (d, m) in enumerate(self.at)]
-        self.seat = np.array([seat for seat, _ in moves], np.int8)
-        self.action_mask = np.array([[a < n for a in range(78)] for _, n in moves], np.int8)
-        self.observation = np.array([[g, *self.at[g]] for g in range(self.num_games)], np.int8)
-        self.done = done
-        self.payments = np.zeros((self.num_games, 2), np.int32)
-
-    def sample(self):
-        return np.zeros(self.num_games, np.int64)
-
-    def step(self, actions):
-        done = np.zeros(self.num_games, np.bool_)
-        ended = []
-        for game, (deal, move) in enumerate(self.at):
-            assert self.action_mask[game, actions[game]]
-            done[game] = move + 1 == len(self.script[game][deal])
-            if done[game]:
-                ended.append((game, self.paid[game][deal]))
-            # Behind the last deal the first one comes again, as games go on dealing.
-            next_deal = (deal + 1) % len(self.script[game])
-            self.at[game] = (next_deal, 0) if done[game] else (deal, move + 1)
-        self._show(done)
-        for game, paid in ended:
-            self.payments[game] = paid
-
-
-def network(observation_size):
-    generator = torch.Generator().manual_seed(0)
-    return Network(torch.ones(observation_size), 78, (8,), generator)
-
-
-def test_collect_takes_every_decision_of_complete_deals_and_nothing_else():
-    games = ScriptedGames(
-        script=[
-            [[(0, 2), (1, 1), (0, 3)], [(1, 2)]],  # seat 1 is forced in the first deal
-            [[(1, 2), (0, 2), (1, 1), (0, 1), (1, 5)], [(0, 4), (1, 2)]],
-        ],
-        payments=[[(5, -5), (-1, 1)], [(2, -2), (7, -7)]],
+def test_a_branching_decision_knows_what_each_action_brings():
+    # Seat 1 of game 0 passes (game 0, probability 3/4) or bids (its copy, game 1).
+    advantage, worth = judge(
+        [1, 0], [2.0, 1.0], [[8, -8], [-12, 12]], 1, {0: ([0, 1], [0.75, 0.25])}
     )
-    deals = collect(games, network(3), 2, 0, torch.Generator().manual_seed(0))
-    # Rows in the order of steps: (game, deal, move) as observed, and (2 * game + deal) * 2 + seat.
-    assert deals.observation.tolist() == [
-        *([0, 0, 0], [1, 0, 0]),
-        [1, 0, 1],
-        [0, 0, 2],
-        [0, 1, 0],
-        [1, 0, 4],
-        [1, 1, 0],
-        [1, 1, 1],
-    ]
-    assert deals.chain.tolist() == [0, 5, 4, 0, 3, 5, 6, 7]
-    assert deals.payments.tolist() == [[5, -5], [-1, 1], [2, -2], [7, -7]]
-    assert deals.rewards(1).tolist() == [0, 0, 2, 5, 1, -2, 7, -7]
-    assert deals.legal.sum(1).tolist() == [2, 2, 2, 3, 2, 5, 4, 2]
+    # Its mean is 3/4 of -8 and 1/4 of 12: -3. It expected 2.
+    assert worth == pytest.approx([-5, 15])
+    assert advantage == pytest.approx([-5, 7])
 
 
-@pytest.fixture(scope="module")
-def real():
-    games = Batch(rules="standard", num_players=4, num_games=200, seed=0, skip_forced=True)
-    net = network(games.observation_size)
-    return collect(games, net, 3, 5, torch.Generator().manual_seed(0)), games
+def plan(rules="standard", players=4, hidden=(16,)):
+    return Training(rules, {}, players, hidden, LAYOUT_VERSION, 1.0, True)
 
 
-def test_collect_on_real_games(real):
-    deals, _ = real
-    assert deals.payments.shape == (200 * 3, 4)
-    assert not deals.payments.sum(1).any()
-    assert deals.legal.sum(1).min() >= 2
-    assert deals.legal[np.arange(len(deals.action)), deals.action].all()
-    assert (deals.log_prob <= 0).all()
-    decided = np.unique(deals.chain)
-    assert deals.rewards(1).sum() == deals.payments.ravel()[decided].sum()
-    for start, end in zip(deals.starts, deals.starts[1:], strict=False):
-        game = deals.chain[start:end] // (3 * 4)
-        assert len(set(game)) == end - start
+def play(what, num_games=300, branch_share=0.0, past=False, seed=0, first=0, times=1):
+    players = Players(resolve(what.rules), what, first, num_games, seed, branch_share)
+    weights = np.stack([new_weights(players.widths, n) for n in range(1 + past)])
+    sits = np.zeros((num_games, what.num_players), np.int8)
+    if past:
+        sits[:, 1::2] = 1
+    for _ in range(times):
+        found = players.play(weights, sits, 0.95)
+    return players, found
 
 
-def test_collect_again_is_the_same(real):
-    deals, games = real
-    again = collect(games, network(games.observation_size), 3, 5, torch.Generator().manual_seed(0))
-    for name, value in vars(deals).items():
+@pytest.mark.parametrize(
+    ("rules", "players"), [("standard", 4), ("pub", 5), ("draw", 3), ("seven_card", 3)]
+)
+def test_every_decision_of_complete_deals_and_nothing_else(rules, players):
+    what = plan(rules, players)
+    seats, found = play(what, times=3)
+    rows = found.rows
+    assert (seats.games["phase"] == OVER).all()
+    assert (np.diff(found.action_starts) >= 2).all()  # forced moves are no decisions
+    assert (rows["chosen"] < np.diff(found.action_starts)).all()
+    np.testing.assert_array_equal(
+        rows["log_prob"], found.log_probs[found.action_starts[:-1] + rows["chosen"]]
+    )
+    sums = np.add.reduceat(np.exp(found.log_probs), found.action_starts[:-1])
+    np.testing.assert_allclose(sums, 1, atol=1e-5)
+    # What was decided is what happened: the same number of events had a choice.
+    events = seats.games["num_events"].sum()
+    assert len(rows) < events
+    assert found.actions.max() < NUM_ACTIONS
+    if not resolve(rules).has_pool:
+        assert not found.payments.sum(1).any()
+    # The return of a seat's last decision is what it was paid.
+    last = {chain: row for row, chain in enumerate(rows["chain"])}
+    for chain, row in last.items():
+        game, seat = divmod(chain, players)
+        assert rows["returns"][row] == pytest.approx(found.payments[game, seat], abs=1e-4)
+
+
+def test_games_go_on_from_deal_to_deal():
+    what = plan("pub", 4)
+    seats, _ = play(what, times=1)
+    first = seats.games["dealer"].copy()
+    dealt = seats.games["deal_number"].copy()
+    seats, _ = play(what, times=2)
+    if resolve("pub").deals != 1:
+        assert (seats.games["dealer"] != first).all()
+    assert (seats.games["deal_number"] == dealt + 1).all()
+
+
+def test_the_same_seed_plays_the_same_and_games_do_not_know_each_other():
+    _, whole = play(plan(), 300)
+    _, again = play(plan(), 300)
+    for name, value in vars(whole).items():
         np.testing.assert_array_equal(value, getattr(again, name))
+    _, part = play(plan(), 100, first=200)
+    np.testing.assert_array_equal(part.payments, whole.payments[200:])
+    _, other = play(plan(), 300, seed=1)
+    assert (other.payments != whole.payments).any()
 
 
-def test_all_pass_deals_count():
-    script = SimpleNamespace(deal=[(0, 2), (1, 2)])
-    games = ScriptedGames(script=[[script.deal]], payments=[[(0, 0)]])
-    deals = collect(games, network(3), 1, 0, torch.Generator().manual_seed(0))
-    assert deals.payments.tolist() == [[0, 0]]
-    assert advantages(deals.rewards(1), deals, 0.95).tolist() == (-deals.value).tolist()
+def test_decisions_of_a_past_network_are_no_rows():
+    seats, found = play(plan(), past=True)
+    assert set(found.rows["chain"] % 4) == {0, 2}
+    assert (seats.games["phase"] == OVER).all()
+
+
+def test_a_branching_auction_takes_every_legal_action_once():
+    seats, found = play(plan(), 400, branch_share=0.5)
+    rows = found.rows
+    branching = np.flatnonzero(rows["branches"])
+    assert 60 < len(branching) <= 220
+    assert (rows["role"][branching] == IN_AUCTION).all()
+    copies = 0
+    for row in branching:
+        start, end = found.action_starts[row], found.action_starts[row + 1]
+        worth, share = found.worth[start:end], np.exp(found.log_probs[start:end])
+        assert share @ worth == pytest.approx(0, abs=1e-3)
+        copies += end - start - 1
+        # The game itself goes on with the action that was drawn: its chain ends with its payment.
+        game, seat = divmod(rows["chain"][row], 4)
+        assert game < 400
+        brought = worth[rows["chosen"][row]] + rows["returns"][row]
+        assert brought == pytest.approx(found.payments[game, seat], abs=1e-3)
+    in_copies = np.unique(rows["chain"][rows["chain"] >= 1600] // 4)
+    assert 0 < len(in_copies) <= copies
+    # In the copies every bid is played, whatever the policy thinks of it.
+    contracts = set(seats.games["contract"][in_copies])
+    assert len(contracts) == len(resolve("standard").bids)
+    # Without branches the same games are played otherwise the same.
+    _, plain = play(plan(), 400)
+    assert found.payments.shape == plain.payments.shape
+
+
+def test_weights_have_a_place_each():
+    players = Players(resolve("standard"), plan(), 0, 10, 0, 0.0)
+    assert new_weights(players.widths, 0).shape == (num_weights(players.widths),)
+    assert FIRST_BID < NUM_ACTIONS

@@ -1,0 +1,244 @@
+"""Matrix products of float32 inside compiled code, fast without any library.
+
+Matrices are flat arrays, given by where they start and by the distance between neighbours. A tile
+of the product stays in vector registers from the first summand to the last; LLVM makes of the
+vectors of 16 whatever the processor has. Widths are multiples of LANES.
+"""
+
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+
+from nap_env.engine.kernel import kernel
+
+LANES = 16
+"""Numbers in a vector."""
+
+_TILE_ROWS = 6
+_TILE_VECTORS = 4  # 6 x 4 sums, 4 factors and 1 more: 29 of the 32 registers of AVX-512
+
+_FLOAT = ir.FloatType()
+_VECTOR = ir.VectorType(_FLOAT, LANES)
+_I64 = ir.IntType(64)
+_I32 = ir.IntType(32)
+
+
+def _fused(builder: Any) -> Any:
+    """Return LLVM's multiply-add of vectors."""
+    signature = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
+    return cgutils.get_or_insert_function(builder.module, signature, f"llvm.fma.v{LANES}f32")
+
+
+def _data(context: Any, builder: Any, kind: Any, array: Any) -> Any:
+    return context.make_array(kind)(context, builder, array).data
+
+
+def _place(builder: Any, data: Any, at: Any) -> Any:
+    """Return a pointer to the vector that starts at element `at`."""
+    return builder.bitcast(builder.gep(data, [at]), _VECTOR.as_pointer())
+
+
+def _load(builder: Any, data: Any, at: Any) -> Any:
+    value = builder.load(_place(builder, data, at))
+    value.align = 4
+    return value
+
+
+def _store(builder: Any, value: Any, data: Any, at: Any) -> None:
+    builder.store(value, _place(builder, data, at)).align = 4
+
+
+def _spread(builder: Any, number: Any) -> Any:
+    """Return a vector of one number."""
+    undefined = ir.Constant(_VECTOR, ir.Undefined)
+    single = builder.insert_element(undefined, number, _I32(0))
+    zeros = ir.Constant(ir.VectorType(_I32, LANES), [0] * LANES)
+    return builder.shuffle_vector(single, undefined, zeros)
+
+
+def _tile_compiled(rows: int, vectors: int) -> Any:
+    """Return the compiled product of a tile of `rows` rows and `vectors` vectors."""
+
+    @intrinsic
+    def tile(
+        _context, out, out_at, out_row, a, a_at, a_row, a_next, b, b_at, b_next, depth
+    ):  # fmt: skip
+        """Add to a tile of `out` the product of rows of `a` and columns of `b`."""
+
+        def generate(context, builder, signature, arguments):
+            kinds = signature.args
+            out_data, a_data, b_data = (
+                _data(context, builder, kinds[k], arguments[k]) for k in (0, 3, 7)
+            )
+            _, at, row_step, _, a_start, a_step, a_next, _, b_start, b_next, depth = arguments
+            fused = _fused(builder)
+
+            def place(row, vector):
+                start = builder.add(at, builder.mul(row_step, _I64(row)))
+                return builder.add(start, _I64(vector * LANES))
+
+            tiles = [(row, vector) for row in range(rows) for vector in range(vectors)]
+            sums = {each: cgutils.alloca_once(builder, _VECTOR) for each in tiles}
+            for each in tiles:
+                builder.store(_load(builder, out_data, place(*each)), sums[each])
+            with cgutils.for_range(builder, depth) as loop:
+                start = builder.add(b_start, builder.mul(b_next, loop.index))
+                factors = [
+                    _load(builder, b_data, builder.add(start, _I64(vector * LANES)))
+                    for vector in range(vectors)
+                ]
+                start = builder.add(a_start, builder.mul(a_next, loop.index))
+                for row in range(rows):
+                    where = builder.add(start, builder.mul(a_step, _I64(row)))
+                    number = _spread(builder, builder.load(builder.gep(a_data, [where])))
+                    for vector in range(vectors):
+                        held = sums[row, vector]
+                        new = builder.call(fused, [number, factors[vector], builder.load(held)])
+                        builder.store(new, held)
+            for each in tiles:
+                _store(builder, builder.load(sums[each]), out_data, place(*each))
+            return context.get_dummy_value()
+
+        whole = types.int64
+        return types.void(
+            out, whole, whole, a, whole, whole, whole, b, whole, whole, whole
+        ), generate  # fmt: skip
+
+    return tile
+
+
+@intrinsic
+def _dot_compiled(_context, a, a_at, b, b_at, width):
+    """Return the sum of the products of two rows."""
+
+    def generate(context, builder, signature, arguments):
+        a_data = _data(context, builder, signature.args[0], arguments[0])
+        b_data = _data(context, builder, signature.args[2], arguments[2])
+        _, a_at, _, b_at, width = arguments
+        held = cgutils.alloca_once(builder, _VECTOR)
+        builder.store(ir.Constant(_VECTOR, [0.0] * LANES), held)
+        with cgutils.for_range(builder, builder.udiv(width, _I64(LANES))) as loop:
+            step = builder.mul(loop.index, _I64(LANES))
+            x = _load(builder, a_data, builder.add(a_at, step))
+            y = _load(builder, b_data, builder.add(b_at, step))
+            builder.store(builder.call(_fused(builder), [x, y, builder.load(held)]), held)
+        # Halves are added until one number is left.
+        value, lanes = builder.load(held), LANES
+        while lanes > 1:
+            lanes //= 2
+            undefined = ir.Constant(value.type, ir.Undefined)
+            low, high = (
+                builder.shuffle_vector(
+                    value, undefined, ir.Constant(ir.VectorType(_I32, lanes), list(part))
+                )
+                for part in (range(lanes), range(lanes, 2 * lanes))
+            )
+            value = builder.fadd(low, high)
+        return builder.extract_element(value, _I32(0))
+
+    whole = types.int64
+    return types.float32(a, whole, b, whole, whole), generate
+
+
+@intrinsic
+def _add_scaled_compiled(_context, out, out_at, factor, row, row_at, width):
+    """Add a multiple of a row to another one."""
+
+    def generate(context, builder, signature, arguments):
+        out_data = _data(context, builder, signature.args[0], arguments[0])
+        row_data = _data(context, builder, signature.args[3], arguments[3])
+        _, out_at, factor, _, row_at, width = arguments
+        factor = _spread(builder, factor)
+        with cgutils.for_range(builder, builder.udiv(width, _I64(LANES))) as loop:
+            step = builder.mul(loop.index, _I64(LANES))
+            at = builder.add(out_at, step)
+            x = _load(builder, row_data, builder.add(row_at, step))
+            new = builder.call(_fused(builder), [factor, x, _load(builder, out_data, at)])
+            _store(builder, new, out_data, at)
+        return context.get_dummy_value()
+
+    whole = types.int64
+    return types.void(out, whole, types.float32, row, whole, whole), generate
+
+
+def _tile_in_python(rows: int, vectors: int) -> Any:
+    """Return what `_tile_compiled` returns, for NumPy."""
+
+    def tile(out, out_at, out_row, a, a_at, a_row, a_next, b, b_at, b_next, depth):
+        for row in range(rows):
+            at = out_at + row * out_row
+            for k in range(depth):
+                number = a[a_at + row * a_row + k * a_next]
+                part = b[b_at + k * b_next :][: vectors * LANES]
+                out[at : at + vectors * LANES] += number * part
+
+    return tile
+
+
+def _dot_in_python(a, a_at, b, b_at, width):
+    return np.float32(a[a_at : a_at + width] @ b[b_at : b_at + width])
+
+
+def _add_scaled_in_python(out, out_at, factor, row, row_at, width):
+    out[out_at : out_at + width] += factor * row[row_at : row_at + width]
+
+
+_jit_is_off = numba.config.DISABLE_JIT  # type: ignore[attr-defined]
+_tile = _tile_in_python if _jit_is_off else _tile_compiled
+dot: Any = _dot_in_python if _jit_is_off else _dot_compiled
+add_scaled: Any = _add_scaled_in_python if _jit_is_off else _add_scaled_compiled
+_large_tile = _tile(_TILE_ROWS, _TILE_VECTORS)
+_flat_tile = _tile(1, _TILE_VECTORS)
+_tall_tile = _tile(_TILE_ROWS, 1)
+_small_tile = _tile(1, 1)
+
+
+@kernel
+def add_product(out, out_at, a, a_at, a_row, a_next, b, b_at, rows, depth, width):
+    """Add the product of two matrices: `out` (rows, width) += `a` (rows, depth) @ `b`.
+
+    Args:
+        out: float32, flat; the rows stand one after the other from `out_at` on.
+        out_at: where it starts.
+        a: float32, flat.
+        a_at: where it starts.
+        a_row: from a row to the next one,
+        a_next: and from one entry of a row to the next; swapped, they transpose `a`.
+        b: float32, flat; (depth, width), rows one after the other from `b_at` on.
+        b_at: where it starts.
+        rows: of `out` and `a`.
+        depth: columns of `a`, rows of `b`.
+        width: columns of `b` and `out`, a multiple of LANES.
+    """
+    column = np.int64(0)
+    while column < width:
+        wide = width - column >= _TILE_VECTORS * LANES
+        row = np.int64(0)
+        while row < rows:
+            at = out_at + row * width + column
+            start = a_at + row * a_row
+            if rows - row >= _TILE_ROWS:
+                if wide:
+                    _large_tile(
+                        out, at, width, a, start, a_row, a_next, b, b_at + column, width, depth
+                    )  # fmt: skip
+                else:
+                    _tall_tile(
+                        out, at, width, a, start, a_row, a_next, b, b_at + column, width, depth
+                    )  # fmt: skip
+                row += _TILE_ROWS
+            else:
+                if wide:
+                    _flat_tile(
+                        out, at, width, a, start, a_row, a_next, b, b_at + column, width, depth
+                    )  # fmt: skip
+                else:
+                    _small_tile(
+                        out, at, width, a, start, a_row, a_next, b, b_at + column, width, depth
+                    )  # fmt: skip
+                row += 1
+        column += _TILE_VECTORS * LANES if wide else LANES

@@ -1,0 +1,355 @@
+"""A network that plays: a multilayer perceptron from features to actions, in compiled code.
+
+Its weights are one flat array, so that whoever trains it can treat them as one thing:
+
+    for each hidden layer: matrix (width before, width), bias (width,)
+    heads (NUM_HEADS, last width), a row for each action and one for the value
+    bias of the heads (NUM_HEADS,)
+
+The width before the first layer is the number of features. What the seat sees is short (some 40 of
+500 features differ from 0) and few actions are legal: the first layer and the heads compute only
+what is needed.
+"""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nap_env.actions import NUM_ACTIONS
+from nap_env.agents.features import (
+    entries,
+    legal_action,
+    suit_order,
+    write_actions,
+    write_features,
+)
+from nap_env.agents.matrix import LANES, add_product, add_scaled, dot
+from nap_env.batch import Batch
+from nap_env.engine.kernel import kernel
+from nap_env.engine.state import draw
+from nap_env.observation import LAYOUT_VERSION, VIEW, layout
+from nap_env.presets import resolve
+from nap_env.rules import Rules, rules_table
+
+NUM_HEADS = NUM_ACTIONS + 1
+VALUE_HEAD = NUM_ACTIONS
+
+BLOCK = 256
+"""Rows that go through the layers together: few enough to stay in the cache."""
+
+POLICIES = ("sampled", "argmax")
+
+_DRAWS = 1 << 30
+
+Weights = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a network was trained to play: enough to seat it at the right table.
+
+    Attributes:
+        rules: name of the preset.
+        options: what differs from it.
+        num_players: P.
+        hidden: width of each hidden layer.
+        layout_version: of the observation.
+        chips_per_reward: the value is in units of so many chips.
+        suits_in_order: whether it sees the suits in the order of `nap_env.agents.features`.
+    """
+
+    rules: str
+    options: dict[str, Any]
+    num_players: int
+    hidden: tuple[int, ...]
+    layout_version: int
+    chips_per_reward: float
+    suits_in_order: bool
+
+    @staticmethod
+    def of(told: dict[str, Any]) -> "Training":
+        """Read what `asdict` and JSON have made of one."""
+        return Training(**{**told, "hidden": tuple(told["hidden"])})
+
+
+def widths_of(num_features: int, hidden: Sequence[int]) -> npt.NDArray[np.int64]:
+    """Return the widths of all layers, features first, int64 (L + 1,).
+
+    Raises:
+        ValueError: a width that is not a multiple of LANES.
+    """
+    for width in hidden:
+        if width < 1 or width % LANES:
+            raise ValueError(f"hidden={tuple(hidden)}: widths must be multiples of {LANES}")
+    if not hidden:
+        raise ValueError("hidden=(): at least one layer is needed")
+    return np.array([num_features, *hidden], np.int64)
+
+
+def parts(widths: npt.NDArray[np.int64]) -> dict[str, tuple[int, tuple[int, ...]]]:
+    """Return where each matrix and bias stands in the flat array, and its shape, by name."""
+    place, found = 0, {}
+
+    def add(name: str, *shape: int) -> None:
+        nonlocal place
+        found[name] = place, shape
+        place += math.prod(shape)
+
+    for layer, (before, width) in enumerate(pairwise(widths.tolist())):
+        add(f"layers.{layer}.weight", before, width)
+        add(f"layers.{layer}.bias", width)
+    add("heads.weight", NUM_HEADS, int(widths[-1]))
+    add("heads.bias", NUM_HEADS)
+    return found
+
+
+def num_weights(widths: npt.NDArray[np.int64]) -> int:
+    """Return the length of the flat array."""
+    place, shape = list(parts(widths).values())[-1]
+    return place + math.prod(shape)
+
+
+@kernel
+def heads_at(widths):
+    """Return where the heads start in the flat array."""
+    at = np.int64(0)
+    for layer in range(len(widths) - 1):
+        at += (widths[layer] + 1) * widths[layer + 1]
+    return at
+
+
+@kernel
+def forward(weights, widths, factors, places, values, starts, rows, first, count, hidden):
+    """Compute the hidden layers of some rows.
+
+    Args:
+        weights: float32, flat.
+        widths: int64 (L + 1,).
+        factors: float32 (K,), what a feature's value is multiplied by.
+        places: uint16, features of all rows,
+        values: int8, and what they are worth.
+        starts: int64, where each row's features start; the next row's start ends them.
+        rows: int64, numbers of the rows.
+        first: which of `rows` are meant: those from here on,
+        count: so many.
+        hidden: float32 (L, at least count * width) is written: row i of layer l at i * width.
+    """
+    width = widths[1]
+    bias = widths[0] * width
+    layer = hidden[0]
+    for i in range(count):
+        at = i * width
+        for j in range(width):
+            layer[at + j] = weights[bias + j]
+        row = rows[first + i]
+        for k in range(starts[row], starts[row + 1]):
+            place = np.int64(places[k])
+            factor = factors[place] * np.float32(values[k])
+            add_scaled(layer, at, factor, weights, place * width, width)
+        for j in range(width):
+            layer[at + j] = max(layer[at + j], np.float32(0))
+    at = bias + width
+    for number in range(2, len(widths)):
+        before = width
+        width = widths[number]
+        bias = at + before * width
+        below = layer
+        layer = hidden[number - 1]
+        for i in range(count):
+            for j in range(width):
+                layer[i * width + j] = weights[bias + j]
+        add_product(layer, 0, below, 0, before, 1, weights, at, count, before, width)
+        for k in range(count * width):
+            layer[k] = max(layer[k], np.float32(0))
+        at = bias + width
+
+
+@kernel
+def head(weights, heads, width, number, layer, row):
+    """Return what a head, which starts at `heads`, says of row `row` of the last layer."""
+    value = dot(layer, row * width, weights, heads + number * width, width)
+    return value + weights[heads + NUM_HEADS * width + number]
+
+
+@kernel
+def log_policy(weights, heads, width, layer, row, actions, start, end, log_probs, at):
+    """Write the log probabilities of the legal actions of a row.
+
+    Args:
+        weights: float32, flat.
+        heads: where the heads start.
+        width: of the last layer.
+        layer: float32, its rows one after the other.
+        row: which of them.
+        actions: uint8, the legal actions of all rows.
+        start: where those of this row start,
+        end: and end.
+        log_probs: float32, is written.
+        at: from here on.
+    """
+    highest = np.float32(-np.inf)
+    for k in range(start, end):
+        logit = head(weights, heads, width, np.int64(actions[k]), layer, row)
+        log_probs[at + k - start] = logit
+        highest = max(highest, logit)
+    total = 0.0
+    for k in range(end - start):
+        total += math.exp(log_probs[at + k] - highest)
+    shift = highest + np.float32(math.log(total))
+    for k in range(end - start):
+        log_probs[at + k] -= shift
+
+
+@kernel
+def choose(g, log_probs, at, count):
+    """Draw the number of an action, from the game's own stream."""
+    left = draw(g, _DRAWS) / _DRAWS
+    for k in range(count - 1):
+        left -= math.exp(log_probs[at + k])
+        if left < 0:
+            return k
+    return count - 1
+
+
+@kernel
+def _answer(
+    games, rules_of, asked, argmax, in_order, weights, widths, factors, table, num_planes, views,
+    places, values, starts, rows, actions, log_probs, hidden, answers, expected
+):  # fmt: skip
+    """Choose an action in each of the games `asked`, and say what the seat expects there."""
+    rules = rules_of[0]
+    view = views[0]
+    heads = heads_at(widths)
+    width = widths[len(widths) - 1]
+    last = hidden[len(widths) - 2]
+    for first in range(0, len(asked), BLOCK):
+        count = min(BLOCK, len(asked) - first)
+        at = np.int64(0)
+        for i in range(count):
+            g = games[asked[first + i]]
+            starts[i] = at
+            turn = suit_order(g, rules, g["seat"], in_order)
+            at = write_features(
+                g, rules, g["seat"], turn, table, num_planes, view, places, values, at
+            )
+        starts[count] = at
+        forward(weights, widths, factors, places, values, starts, rows, 0, count, hidden)
+        for i in range(count):
+            g = games[asked[first + i]]
+            turn = suit_order(g, rules, g["seat"], in_order)
+            end = write_actions(g, turn, actions, 0)
+            log_policy(weights, heads, width, last, i, actions, 0, end, log_probs, 0)
+            if argmax:
+                number = np.int64(0)
+                for k in range(1, end):
+                    if log_probs[k] > log_probs[number]:
+                        number = np.int64(k)
+            else:
+                number = choose(g, log_probs, 0, end)
+            answers[first + i] = legal_action(g, number)
+            expected[first + i] = head(weights, heads, width, VALUE_HEAD, last, i)
+
+
+class NetworkAgent:
+    """A trained network as a player.
+
+    Attributes:
+        training: what it was trained to play.
+        policy: `sampled` draws from its policy with the game's own stream, `argmax` takes the
+            likeliest action.
+    """
+
+    def __init__(self, weights: Weights, training: Training, policy: str = "sampled") -> None:
+        """Seat a network.
+
+        Args:
+            weights: float32 (num_weights,).
+            training: what it was trained to play.
+            policy: one of POLICIES.
+
+        Raises:
+            ValueError: weights or policy do not fit, or the observation has another layout today.
+        """
+        if policy not in POLICIES:
+            raise ValueError(f"policy={policy!r}: allowed are {', '.join(POLICIES)}")
+        if training.layout_version != LAYOUT_VERSION:
+            raise ValueError(
+                f"trained on observation layout {training.layout_version}, "
+                f"this nap_env has {LAYOUT_VERSION}"
+            )
+        rules = resolve(training.rules, training.options)
+        seen = layout(rules, training.num_players)
+        self.training, self.policy = training, policy
+        self._table = rules_table(rules, training.num_players)
+        self._widths = widths_of(seen.size, training.hidden)
+        if weights.shape != (num_weights(self._widths),):
+            raise ValueError(f"weights: {weights.shape}, ({num_weights(self._widths)},) are needed")
+        self._weights = np.ascontiguousarray(weights, np.float32)
+        self._entries = entries(seen)
+        self._factors = np.ascontiguousarray(self._entries["factor"])
+        self._num_planes = seen.num_planes
+
+    def check(self, rules: Rules, num_players: int) -> None:
+        """Refuse a table at which it was not trained.
+
+        Raises:
+            ValueError: says at which it was.
+        """
+        mine = self.training
+        if resolve(mine.rules, mine.options) != rules or mine.num_players != num_players:
+            options = f" with {mine.options}" if mine.options else ""
+            raise ValueError(
+                f"plays {mine.rules}{options} with {mine.num_players} players, "
+                f"not {rules.name} with {num_players}"
+            )
+
+    def answer(
+        self, games: Batch, rows: npt.NDArray[np.intp]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+        """Return its actions, int64 (n,), and the chips its seat expects to win, float32 (n,)."""
+        answers = np.empty(len(rows), np.int64)
+        expected = np.empty(len(rows), np.float32)
+        features = len(self._entries)
+        _answer(
+            games.games, self._table, np.asarray(rows, np.int64), self.policy == "argmax",
+            self.training.suits_in_order, self._weights, self._widths, self._factors,
+            self._entries, self._num_planes, np.zeros(1, VIEW),
+            np.empty(BLOCK * features, np.uint16), np.empty(BLOCK * features, np.int8),
+            np.empty(BLOCK + 1, np.int64), np.arange(BLOCK), np.empty(NUM_ACTIONS, np.uint8),
+            np.empty(NUM_ACTIONS, np.float32),
+            np.empty((len(self._widths) - 1, BLOCK * self._widths[1:].max()), np.float32),
+            answers, expected,
+        )  # fmt: skip
+        return answers, expected * np.float32(self.training.chips_per_reward)
+
+    def __call__(self, games: Batch, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
+        """Return its actions, int64 (n,)."""
+        return self.answer(games, rows)[0]
+
+
+def save_network(file: IO[bytes] | Path, weights: Weights, training: Training, note: str) -> None:
+    """Write a network as an npz file; `note` says how it came about."""
+    told = json.dumps(asdict(training))
+    np.savez_compressed(file, weights=weights, training=told, note=note)
+
+
+def load_network(path: Path, policy: str = "sampled") -> NetworkAgent:
+    """Read a network that `save_network` wrote.
+
+    Raises:
+        ValueError: the file is not one of these.
+    """
+    try:
+        with np.load(path) as file:
+            training = Training.of(json.loads(str(file["training"])))
+            weights = file["weights"]
+    except (KeyError, TypeError, ValueError, OSError) as error:
+        raise ValueError(f"{path}: not an exported network: {error!r}") from None
+    return NetworkAgent(weights, training, policy)

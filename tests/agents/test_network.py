@@ -1,0 +1,146 @@
+"""Networks as players: what they say, what they choose, and what they refuse."""
+
+import copy
+import json
+import pickle
+
+import numpy as np
+import pytest
+import torch
+
+from nap_env.agents.features import entries
+from nap_env.agents.network import (
+    NUM_HEADS,
+    VALUE_HEAD,
+    NetworkAgent,
+    Training,
+    load_network,
+    num_weights,
+    save_network,
+    widths_of,
+)
+from nap_env.batch import Batch
+from nap_env.observation import LAYOUT_VERSION, layout
+from nap_env.presets import PRESETS, resolve
+from training import network as twin
+
+
+def training(rules="standard", players=4, hidden=(32, 48), in_order=False, **more):
+    told = {"options": {}, "layout_version": LAYOUT_VERSION, "chips_per_reward": 15.0, **more}
+    return Training(
+        rules=rules, num_players=players, hidden=hidden, suits_in_order=in_order, **told
+    )
+
+
+def weights_for(plan, seed=0):
+    size = layout(resolve(plan.rules, plan.options), plan.num_players).size
+    random = np.random.default_rng(seed)
+    return random.normal(0, 0.3, num_weights(widths_of(size, plan.hidden))).astype(np.float32)
+
+
+def games_of(plan, count=60, seed=0, steps=6):
+    games = Batch(resolve(plan.rules, plan.options), plan.num_players, count, seed=seed)
+    for _ in range(steps):
+        games.step(games.sample())
+    return games
+
+
+@pytest.mark.parametrize("hidden", [(16,), (128, 128), (64, 32, 48)])
+@pytest.mark.parametrize(("rules", "players"), [("standard", 4), ("pub", 3), ("draw", 5)])
+def test_it_says_what_torch_says(rules, players, hidden):
+    plan = training(rules, players, hidden)
+    flat, games = weights_for(plan), games_of(plan)
+    rows = np.arange(games.num_games)
+    answers, expected = NetworkAgent(flat, plan, "argmax").answer(games, rows)
+    factors = entries(games.layout)["factor"]
+    heads = twin.evaluate(
+        torch.from_numpy(flat),
+        widths_of(games.observation_size, hidden),
+        torch.from_numpy(games.observation * factors),
+    ).numpy()
+    value = 15 * heads[:, VALUE_HEAD]
+    np.testing.assert_allclose(expected, value, atol=1e-5 * max(1, abs(value).max()))
+    logits = np.where(games.action_mask == 1, heads[:, :VALUE_HEAD], -np.inf)
+    np.testing.assert_array_equal(answers, logits.argmax(1))
+
+
+def test_it_draws_as_often_as_its_policy_says():
+    plan = training(hidden=(16,))
+    flat = np.zeros_like(weights_for(plan))
+    flat[-NUM_HEADS:][:52] = np.log(np.arange(1, 53))  # card c has weight c + 1
+    games = games_of(plan, 1, steps=4)
+    while games.action_mask.sum() < 3:
+        games.step(games.sample())
+    agent, rows = NetworkAgent(flat, plan), np.zeros(1, np.intp)
+    drawn = np.concatenate([agent(games, rows) for _ in range(20_000)])
+    legal = np.flatnonzero(games.action_mask[0])
+    assert set(drawn) == set(legal)
+    shares = [(drawn == card).mean() for card in legal]
+    np.testing.assert_allclose(shares, (legal + 1) / (legal + 1).sum(), atol=0.02)
+
+
+@pytest.mark.parametrize("policy", ["sampled", "argmax"])
+def test_an_answer_does_not_depend_on_the_games_beside_it(policy):
+    plan = training(in_order=True)
+    agent = NetworkAgent(weights_for(plan), plan, policy)
+    games = games_of(plan, 700)
+    whole = agent(games.copy(), np.arange(700))
+    some = np.array([699, 3, 256, 255, 12])
+    assert agent(games.copy(), some).tolist() == whole[some].tolist()
+    assert games.action_mask[np.arange(700), whole].all()
+
+
+def test_the_twin_of_a_deal_with_other_suits_gets_the_same_answer():
+    plan = training("parlett", in_order=True)
+    agent = NetworkAgent(weights_for(plan), plan, "argmax")
+    deal = {"dealer": 3, "hands": [
+        "AC KC QC 2D 3H".split(), "4C 5D 6H 7S 8S".split(), "9D 9H 9S TD TH".split(),
+        "JD JH JS QD QH".split(),
+    ]}  # fmt: skip
+    other = {"dealer": 3, "hands": [
+        [text[0] + "DHSC"["CDHS".index(text[1])] for text in hand] for hand in deal["hands"]
+    ]}  # fmt: skip
+    games = Batch("parlett", 4, 2, seed=0)
+    games.set_deals([deal, other])
+    _, expected = agent.answer(games, np.arange(2))
+    assert expected[0] == expected[1]
+
+
+def test_a_file_keeps_it(tmp_path):
+    plan = training("pub", 3, options={"must_trump": True})
+    agent = NetworkAgent(weights_for(plan), plan, "argmax")
+    save_network(tmp_path / "it.npz", weights_for(plan), plan, "made by hand")
+    again = load_network(tmp_path / "it.npz", "argmax")
+    assert again.training == plan
+    games = games_of(plan)
+    rows = np.arange(60)
+    assert again(games, rows).tolist() == agent(games, rows).tolist()
+    for twin_of in (copy.deepcopy(agent), pickle.loads(pickle.dumps(agent))):
+        assert twin_of(games, rows).tolist() == agent(games, rows).tolist()
+
+
+def test_it_plays_only_what_it_was_trained_to_play():
+    plan = training()
+    agent = NetworkAgent(weights_for(plan), plan)
+    agent.check(PRESETS["standard"], 4)
+    for rules, players in (("pub", 4), ("standard", 3)):
+        with pytest.raises(ValueError, match="plays standard with 4 players, not"):
+            agent.check(PRESETS[rules], players)
+
+
+def test_what_does_not_fit_is_refused(tmp_path):
+    plan = training()
+    with pytest.raises(ValueError, match=r"policy='best': allowed are sampled, argmax"):
+        NetworkAgent(weights_for(plan), plan, "best")
+    with pytest.raises(ValueError, match=r"weights: \(3,\)"):
+        NetworkAgent(np.zeros(3, np.float32), plan)
+    with pytest.raises(ValueError, match="trained on observation layout 0"):
+        NetworkAgent(weights_for(plan), training(layout_version=0))
+    with pytest.raises(ValueError, match=r"hidden=\(20,\): widths must be multiples of 16"):
+        widths_of(496, (20,))
+    (tmp_path / "it.npz").write_bytes(b"not a file")
+    with pytest.raises(ValueError, match=r"it\.npz: not an exported network"):
+        load_network(tmp_path / "it.npz")
+    np.savez(tmp_path / "other.npz", weights=np.zeros(3), training=json.dumps({"rules": "pub"}))
+    with pytest.raises(ValueError, match=r"other\.npz: not an exported network"):
+        load_network(tmp_path / "other.npz")

@@ -1,0 +1,59 @@
+"""The processes that train one network together, started by `torchrun`; one process if it was not.
+
+torchrun tells each process its number by environment variables. On a GPU they talk through NCCL,
+else through gloo.
+"""
+
+import os
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import distributed
+
+
+class Team:
+    """This process among those that train together.
+
+    Attributes:
+        rank: number of this process; the one with 0 writes files.
+        size: how many there are.
+    """
+
+    def __init__(self, device: str = "cpu") -> None:
+        """Join the other processes, if there are any."""
+        self.rank, self.size = 0, int(os.environ.get("WORLD_SIZE", 1))
+        self._device = torch.device(device)
+        if self.size > 1:
+            if device == "cuda":
+                self._device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+                torch.cuda.set_device(self._device)
+            distributed.init_process_group("nccl" if device == "cuda" else "gloo")
+            self.rank = distributed.get_rank()
+
+    def add(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the sum of every process's array."""
+        if self.size == 1:
+            return array
+        total = torch.from_numpy(array).to(self._device)
+        distributed.all_reduce(total)
+        return total.cpu().numpy()
+
+    def gather(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the arrays of all processes, stacked by rank: (size, ..)."""
+        if self.size == 1:
+            return array[None]
+        mine = torch.from_numpy(array).to(self._device)
+        parts = [torch.empty_like(mine) for _ in range(self.size)]
+        distributed.all_gather(parts, mine)
+        return np.stack([part.cpu().numpy() for part in parts])
+
+    def any(self, flag: bool) -> bool:
+        """Return whether any process says so."""
+        return bool(self.add(np.array([flag], np.int64))[0])
+
+    def leave(self) -> None:
+        """Part from the other processes."""
+        if self.size > 1:
+            distributed.destroy_process_group()
