@@ -24,6 +24,11 @@ class Player:
     hidden: tuple[int, ...]
     layout_version: int  # of the observation
 
+    @property
+    def chips_per_reward(self) -> int:
+        """Chips in a unit of reward: a made Nap, 10 from each opponent, is 2 at every table."""
+        return 5 * (self.num_players - 1)
+
 
 def save_weights(path: Path, network: Network, player: Player) -> None:
     """Write the weights, with what they are for as JSON in the metadata."""

@@ -51,9 +51,10 @@ from tqdm import tqdm
 
 from nap_env.actions import FIRST_BID, action_id
 from nap_env.batch import Batch
+from training.arena import enter
 from training.checkpoint import Player, save_state, save_weights
 from training.config import Config, parse
-from training.evaluate import evaluate, opponents, report
+from training.evaluate import evaluate, report
 from training.network import Network, entropy, log_policy
 from training.rollout import Rollout, advantages, collect
 
@@ -75,7 +76,8 @@ class Trainer:
             num_games=config.num_games,
             skip_forced=True,
         )
-        opponents(config.against, self.games)  # refuses what cannot be measured against
+        # Refuses what cannot be measured against.
+        enter(config.against, config.seed, self.games.rules, None, config.num_players)
         self.player = Player(
             rules=config.rules,
             options=config.options,
@@ -89,8 +91,6 @@ class Trainer:
         self.optimizer = torch.optim.Adam(
             self.network.parameters(), lr=config.learning_rate, eps=1e-5, fused=True
         )
-        # A made Nap, 10 chips from each opponent, is a reward of 2 whatever their number.
-        self.chips_per_reward = 5 * (config.num_players - 1)
         self.updates = 0
         self.deals = 0
         self.decisions = 0
@@ -105,7 +105,7 @@ class Trainer:
         seed = 2 * (config.seed << 31 | self.updates)  # even: no deal that evaluation uses
         generator = torch.Generator().manual_seed(seed)
         rollout = collect(self.games, self.network, config.deals_per_update, seed, generator)
-        rewards = rollout.rewards(self.chips_per_reward)  # (M,)
+        rewards = rollout.rewards(self.player.chips_per_reward)  # (M,)
         advantage = advantages(rewards, rollout, config.gae_lambda)  # (M,)
         returns = advantage + rollout.value  # (M,)
         metrics = improve(
@@ -349,7 +349,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     finished = train(trainer, run_dir)
     weights = run_dir / "last.safetensors"
     # The same deals after every run, so that runs compare.
-    results = evaluate(weights, config.against, config.eval_sets, seed=0) if finished else []
+    results = evaluate(str(weights), config.against, sets=config.eval_sets) if finished else []
     report(
         results,
         run_dir=str(run_dir),
