@@ -10,7 +10,6 @@ import datetime
 import gc
 import json
 import os
-import platform
 import random
 import statistics
 import subprocess
@@ -18,7 +17,6 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -29,8 +27,8 @@ from tqdm import tqdm
 
 from benchmarks import peers
 from benchmarks.peers import Run
+from training.provenance import ROOT, commit, machine, versions
 
-ROOT = Path(__file__).resolve().parent.parent
 SIZES = (1, 64, 4096)  # games in a Batch
 OBSERVE = {  # value of Batch's `observe`: what its label says
     "none": "packed masks",
@@ -399,49 +397,6 @@ def pin(core: int | None) -> int | None:
     return chosen
 
 
-def machine(core: int | None) -> dict[str, Any]:
-    """The processor, its cores, the core in use and how busy the machine is."""
-    model = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        names = [line for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
-        model = names[0].split(":", 1)[1].strip() if names else model
-    return {
-        "cpu": model,
-        "cores": os.cpu_count(),
-        "core": core,
-        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
-        "system": platform.platform(),
-    }
-
-
-def commit() -> dict[str, Any]:
-    """Commit of this checkout and whether files differ from it; None outside a checkout."""
-
-    def git(*arguments: str) -> str | None:
-        try:
-            done = subprocess.run(
-                ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True
-            )
-        except (OSError, subprocess.CalledProcessError):
-            return None
-        return done.stdout.strip()
-
-    status = git("status", "--porcelain")
-    return {"commit": git("rev-parse", "HEAD"), "dirty": None if status is None else bool(status)}
-
-
-def versions(with_peers: bool) -> dict[str, str | None]:
-    """Versions of Python and of the libraries, None for what is not installed."""
-    found: dict[str, str | None] = {"python": platform.python_version()}
-    for package in (*OUR_PACKAGES, *(peers.PACKAGES if with_peers else ())):
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = None
-    return found
-
-
 def shown(rate: float) -> str:
     """A rate to three or four figures."""
     return f"{rate / 1e6:.2f} M" if rate >= 1e6 else f"{rate / 1e3:.1f} k"
@@ -487,10 +442,10 @@ def measured(options: Options) -> dict[str, Any]:
     """Measure everything the options ask for."""
     report: dict[str, Any] = {
         "options": asdict(options),
-        "machine": machine(pin(options.core)),
+        "machine": {**machine(), "core": pin(options.core)},
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         **commit(),
-        "versions": versions(options.peers),
+        "versions": versions((*OUR_PACKAGES, *(peers.PACKAGES if options.peers else ()))),
     }
     ours = our_rows(options)
     others, missing = peer_rows(options.seed) if options.peers else ([], {})

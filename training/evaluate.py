@@ -1,47 +1,79 @@
-"""How strong a network is: `python -m training.evaluate runs/.../last.safetensors`.
+"""How strong an agent is: `python -m training.evaluate A --against B C`.
 
-A set is one deal played P times, the tested seat going round the table (the dealer, who is drawn
-with the cards, stays; so over the sets every seat is tested at every place from the dealer).
+A, B and C are agents by name or checkpoints (.safetensors). Results are chips per 100 deals:
 
-    1-vs-rest   the network plays one seat, the other agent all the others
-    rest-vs-1   the other agent plays one seat, the network all the others; mean over its seats
+    1-vs-rest   A plays one seat, the other agent all the others
+    rest-vs-1   the other agent plays one seat, A all the others; mean over A's seats
 
-The interval is a t interval over sets: seats and plays of one deal depend on each other. Chips
-are per deal and seat; in rules with a pool an equal share of the pool's change counts too, so that
-a table of equals comes out at 0. Deals come from odd seeds, those of training from even ones.
+over sets of plays in which the seats go round (`training.arena`). In rules with a pool an equal
+share of its change counts too, so that a table of equals comes out at 0. Deals come from odd
+seeds, those of training from even ones; every row is measured on the same deals.
+
+Plays of one deal depend on each other, sets do not. So the intervals are over sets: Student's t,
+and a bootstrap that resamples sets. Where the solver covers the rules, a control variate says the
+same with fewer sets (`training.open_cards`). Beside them stand what the agent does, its contracts
+and what it expects of them, and a control: the agent against itself, where anything but 0 means
+that the measurement is broken.
 """
 
 import json
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from time import perf_counter
 from typing import Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
 import tyro
 from scipy import stats  # type: ignore[import-untyped]
+from tqdm import tqdm
 
-from nap_env.agents import Agent, make
+from nap_env import __version__
+from nap_env.actions import BIDS, NUM_BIDS
 from nap_env.agents.network import NetworkAgent
 from nap_env.batch import Batch
-from training.checkpoint import load_weights
-from training.config import Players, at_least
+from nap_env.rules import Rules
+from training.arena import CHECKPOINT, Bools, Entrant, Floats, Plays, enter, play
+from training.config import JsonObject, Players, at_least
+from training.open_cards import FEATURES, Moments, OpenCards, estimate, reason_against
+from training.provenance import commit, machine, versions
+
+BLOCK = 1024  # sets played side by side; --until-width looks at the interval after each block
+MOST_SETS = 1 << 20  # after which --until-width gives up
+FIRST_AUCTIONS = 1 << 30  # from this block of deals on, only auctions are held
+RESAMPLES = 2000
+AUCTIONS = 20  # held for each set
+CONTROL_SHARE = 10  # one set in so many is also played by the agent against itself
+CONTROL_LEVEL = 0.999  # so that the control cries wolf once in a thousand rows
+MOST_BINS, FEWEST_BIDS = 10, 50  # bins of the calibration, and bids in a bin
+FORMATS = ("1-vs-rest", "rest-vs-1")
 
 
 @dataclass(frozen=True)
 class Config:
-    """Measure a trained network against simple agents."""
+    """Measure an agent against others, in chips per 100 deals."""
 
-    checkpoint: tyro.conf.Positional[Path]
-    """Weights that training wrote: last.safetensors."""
+    agent: tyro.conf.Positional[str]
+    """Agent by name, or weights that training wrote: last.safetensors."""
     against: tuple[str, ...] = ("random", "passer")
-    """Agents to measure it against."""
+    """Agents or weights to measure it against; weights play as sampled."""
+    rules: str | None = None
+    """Name of the rule set; by default that of the weights, or standard."""
+    options: JsonObject = field(default_factory=dict)
+    """Rule options that differ from it."""
     num_players: Annotated[int | None, Players] = None
-    """Number of players; by default, and at present only, that of the checkpoint."""
-    sets: int = 5000
+    """Number of players; by default that of the weights, or 4."""
+    sets: int = 2000
     """Deals to measure on, each played once from every seat."""
+    until_width: float | None = None
+    """Instead of --sets: play on, by 1024 sets, until the 95 % t interval is at most so wide."""
+    auctions: int | None = None
+    """Further deals for each set of which only the auctions are held, for the control variate; 0
+    leaves it out. By default 20, and 0 with players that search (names that end in a number):
+    their auctions take as long as their play, so that plain sets are the faster way."""
+    matrix: Path | None = None
+    """Measure all of them against all, 1-vs-rest, and save a picture of it here (.png)."""
     seed: int = 0
     """Of the deals and of the agents' choices, 0 to 2**31 - 1."""
 
@@ -50,141 +82,436 @@ class Config:
         if not 0 <= self.seed < 2**31:
             raise ValueError(f"seed={self.seed}: must be from 0 to 2**31 - 1")
         at_least(2, "sets", self.sets)  # an interval needs two
+        at_least(0, "auctions", self.auctions or 0)
+        if self.until_width is not None and not self.until_width > 0:
+            raise ValueError(f"until_width={self.until_width}: must be above 0")
+        if self.matrix and self.matrix.suffix != ".png":
+            raise ValueError(f"matrix={self.matrix}: must end in .png")
 
 
-def opponents(against: Sequence[str], games: Batch) -> list[Agent]:
-    """Return agents by name, set up for these games.
+class Row:
+    """An agent against another in one format: what comes together block by block."""
 
-    Raises:
-        ValueError: there is no such agent, or it cannot play these rules.
+    def __init__(
+        self, agent: Entrant, other: Entrant, format: str, rules: Rules, num_players: int
+    ) -> None:
+        """Begin without any set."""
+        self.agent, self.other, self.format = agent, other, format
+        self.rules, self.num_players = rules, num_players
+        self._chips: list[Floats] = []  # (n,) each, by set
+        self._features: list[Floats] = []  # (n, 4) each, by set
+        self._further = Moments()
+        # Deals, those made, and chips, by bid and by who declares: 0 the tested side, 1 the other.
+        self._contracts = np.zeros((3, 2, NUM_BIDS))
+        self._bids: list[Floats] = []  # (2, n) each
+
+    def add(
+        self, games: Batch, seed: int, open_cards: OpenCards | None, *, auction_only: bool
+    ) -> None:
+        """Play a set in each game, seat by seat; or hold only the auctions.
+
+        Args:
+            games: the tables.
+            seed: of the deals.
+            open_cards: these deals solved; None for no control variate.
+            auction_only: as for `play`.
+        """
+        chips = np.zeros(games.num_games)
+        features = np.zeros((games.num_games, FEATURES))
+        for seat in range(self.num_players):
+            single = np.arange(self.num_players) == seat
+            tested = single if self.format == FORMATS[0] else ~single
+            plays = play(games, seed, tested, self.agent, self.other, auction_only=auction_only)
+            if open_cards:
+                features += open_cards.features(plays, tested) / self.num_players
+            if not auction_only:
+                chips += plays.chips[:, tested].mean(1) / self.num_players
+                self._note(plays, tested)
+        if auction_only:
+            self._further.add(features)
+        else:
+            self._chips.append(chips)
+            self._features.append(features)
+
+    def _note(self, plays: Plays, tested: Bools) -> None:
+        """Count the contracts of plays, and keep what the agent expected of its bids."""
+        rows = np.flatnonzero(plays.declarer >= 0)
+        declarer, chips = plays.declarer[rows], plays.chips[rows]
+        other = ~tested[declarer]
+        won = np.where(other, chips[:, tested].mean(1), chips[np.arange(len(rows)), declarer])
+        for total, counted in zip(
+            self._contracts, (np.ones(len(rows)), plays.made[rows], won), strict=True
+        ):
+            np.add.at(total, (other.astype(np.int64), plays.contract[rows]), counted)
+        self._bids.append(plays.bids)
+
+    @property
+    def chips(self) -> Floats:
+        """Chips of the tested seats in a deal (sets,), mean over the plays of a set."""
+        return np.concatenate(self._chips)
+
+    def result(self) -> dict[str, Any]:
+        """Return what has been measured."""
+        chips = self.chips
+        return {
+            "agent": self.agent.name,
+            "against": self.other.name,
+            "format": self.format,
+            "policy": self.agent.policy,
+            "rules": self.rules.name,
+            "options": self.rules.options,
+            "num_players": self.num_players,
+            "chips_per_100": _per_100(chips.mean()),
+            "ci95": [_per_100(end) for end in t_interval(chips)],
+            "bootstrap95": [_per_100(end) for end in bootstrap_interval(chips)],
+            "sets": len(chips),
+            "sd": round(float(chips.std(ddof=1)), 3),
+            "control_variate": self._control_variate(chips),
+            "contracts": self._contract_rows(),
+            "calibration": self._calibration(),
+        }
+
+    def _control_variate(self, chips: Floats) -> dict[str, Any]:
+        reason = reason_against(self.rules, self.num_players, len(chips))
+        if reason or not self._further.count:
+            return {"none": reason or "no further auctions were held"}
+        mean, interval, sets_ratio = estimate(chips, np.concatenate(self._features), self._further)
+        return {
+            "chips_per_100": _per_100(mean),
+            "ci95": [_per_100(end) for end in interval],
+            "auctions": self._further.count,
+            "sets_ratio": None if sets_ratio is None else round(sets_ratio, 2),
+        }
+
+    def _contract_rows(self) -> list[dict[str, Any]]:
+        plays = self.num_players * sum(map(len, self._chips))
+        deals, made, chips = self._contracts
+        return [
+            {"bid": BIDS[bid]}
+            | {
+                role: {
+                    "per_100_deals": round(100 * deals[side, bid] / plays, 3),
+                    "made": round(made[side, bid] / deals[side, bid], 4),
+                    "chips": round(chips[side, bid] / deals[side, bid], 3),
+                }
+                for side, role in enumerate(("declares", "defends"))
+                if deals[side, bid]
+            }
+            for bid in np.flatnonzero(deals.sum(0))
+        ]
+
+    def _calibration(self) -> list[dict[str, Any]] | None:
+        """Compare what the agent expected where it bid with what it got; None: it says nothing."""
+        if not isinstance(self.agent.agent, NetworkAgent):
+            return None
+        bids = np.concatenate(self._bids, axis=1)  # (2, n)
+        expected, got = bids[:, np.argsort(bids[0], kind="stable")]
+        bins = max(1, min(MOST_BINS, len(expected) // FEWEST_BIDS))
+        return [
+            {
+                "bids": len(told),
+                "expected": round(float(told.mean()), 3),
+                "got": round(float(came.mean()), 3),
+            }
+            for told, came in zip(
+                np.array_split(expected, bins), np.array_split(got, bins), strict=True
+            )
+            if len(told)
+        ]
+
+
+def _per_100(chips: float) -> float:
+    return round(100 * float(chips), 2)
+
+
+def t_interval(chips: Floats, level: float = 0.95) -> tuple[float, float]:
+    """Return Student's interval for the mean of sets (N,)."""
+    mean, reach = chips.mean(), stats.sem(chips) * stats.t.ppf((1 + level) / 2, len(chips) - 1)
+    return float(mean - reach), float(mean + reach)
+
+
+def bootstrap_interval(chips: Floats) -> tuple[float, float]:
+    """Return the 95 % percentile bootstrap interval for the mean of sets (N,).
+
+    Sets with the same result are alike: a resample is how often each result comes up in it.
     """
-    try:
-        return [make(name, games.rules, games.num_players) for name in against]
-    except ValueError as error:
-        raise ValueError(f"against: {error}") from None
+    results, counts = np.unique(chips, return_counts=True)
+    draws = np.random.default_rng(0).multinomial(len(chips), counts / len(chips), size=RESAMPLES)
+    low, high = np.quantile(draws @ results / len(chips), (0.025, 0.975))
+    return float(low), float(high)
 
 
-def play_deals(
-    games: Batch, seed: int, seat: int, one: Agent, rest: Agent
-) -> npt.NDArray[np.int32]:
-    """Play the first deal of each of N games from `seed`, `one` in `seat`, `rest` elsewhere.
+def measure(
+    rows: Sequence[Row], *, sets: int, until_width: float | None, auctions: int, seed: int
+) -> None:
+    """Play sets for every row, the same deals for all, in blocks.
 
-    The cards and the dealer depend on the seed alone.
-
-    Returns:
-        (N, P) what each seat's chips changed.
+    Args:
+        rows: of the same rules and players.
+        sets: how many, at most.
+        until_width: a row is through once its t interval is so narrow, in chips per 100 deals.
+        auctions: further deals for each set of which only the auctions are held.
+        seed: of the deals.
     """
-    games.reset(seed)
-    payments = np.zeros((games.num_games, games.num_players), np.int32)
-    playing = np.ones(games.num_games, np.bool_)
-    while playing.any():
-        actions = games.sample()  # (N,) for games that are through
-        for agent, turn in ((one, games.seat == seat), (rest, games.seat != seat)):
-            rows = np.flatnonzero(playing & turn)
-            if rows.size:
-                actions[rows] = agent(games, rows)
-        games.step(actions)
-        ended = playing & games.done
-        payments[ended] = games.payments[ended]
-        playing &= ~ended
-    if not games.rules.has_pool and payments.sum(1).any():
-        raise RuntimeError("payments of a deal do not sum to 0: chips were lost or made")
-    return payments
-
-
-def compare(games: Batch, seed: int, agent: Agent, other: Agent, format: str) -> dict[str, Any]:
-    """Play one set in each game and return the agent's chips per 100 deals with its interval."""
-    chips = np.zeros(games.num_games)  # (N,) of the tested seats, mean over the plays of a set
-    for seat in range(games.num_players):
-        one, rest = (agent, other) if format == "1-vs-rest" else (other, agent)
-        payments = play_deals(games, seed, seat, one, rest)
-        shares = payments - payments.mean(1, keepdims=True)  # (N, P), the pool's change shared out
-        tested = shares[:, seat] if format == "1-vs-rest" else np.delete(shares, seat, 1).mean(1)
-        chips += tested / games.num_players
-    mean = 100 * float(chips.mean())
-    half = 100 * float(stats.sem(chips) * stats.t.ppf(0.975, len(chips) - 1))
-    return {
-        "chips_per_100": round(mean, 2),
-        "ci95": [round(mean - half, 2), round(mean + half, 2)],
-        "sets": len(chips),
-    }
+    rules, num_players = rows[0].rules, rows[0].num_players
+    if reason_against(rules, num_players, sets):
+        auctions = 0
+    open_cards = OpenCards(rules, num_players) if auctions else None
+    total = None if until_width else sets * (1 + auctions) * num_players * len(rows)
+    with tqdm(total=total, unit=" deals", disable=None, leave=False) as bar:
+        for block in range(-(-sets // BLOCK)):
+            size = min(BLOCK, sets - block * BLOCK)
+            games = Batch(rules=rules, num_players=num_players, num_games=size, seed=0)
+            for further in range(1 + auctions):  # 0: the sets themselves
+                number = FIRST_AUCTIONS + block * auctions + further - 1 if further else block
+                deals = 2 * (seed << 31 | number) + 1  # odd: no deal that training sees
+                if open_cards:
+                    games.reset(deals)
+                    open_cards.solve(games)
+                for row in rows:
+                    row.add(games, deals, open_cards, auction_only=further > 0)
+                    bar.update(size * num_players)
+            if until_width:
+                widths = [100 * float(np.ptp(t_interval(row.chips))) for row in rows]
+                rows = [row for row, width in zip(rows, widths, strict=True) if width > until_width]
+            if not rows:
+                break
 
 
 def evaluate(
-    checkpoint: Path, against: Sequence[str], sets: int, seed: int, num_players: int | None = None
+    agent: str,
+    against: Sequence[str],
+    *,
+    sets: int,
+    until_width: float | None = None,
+    auctions: int = 0,
+    seed: int = 0,
+    rules: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    num_players: int | None = None,
+    every_pair: bool = False,
 ) -> list[dict[str, Any]]:
-    """Return a row for each agent, format and policy: sampled and argmax, neither preferred.
+    """Measure an agent against each of others, in each format and each of its policies.
 
     Args:
-        checkpoint: weights with what they play.
-        against: names of agents.
-        sets: deals, each played from every seat, the same ones for every row.
+        agent: name, or path of a checkpoint.
+        against: the same; checkpoints are played against as sampled.
+        sets: deals, each played from every seat.
+        until_width: instead, the width of the t interval, in chips per 100 deals, to go on to.
+        auctions: further deals for each set of which only the auctions are held, for the control
+            variate; 0 leaves it out.
         seed: of the deals and of the agents' choices.
-        num_players: refused if it is not the checkpoint's.
+        rules: name of a rule set; by default that of the checkpoints, or `standard`.
+        options: rule options that differ from it.
+        num_players: by default that of the checkpoints, or 4.
+        every_pair: measure all of them against all, 1-vs-rest, and nothing else.
+
+    Returns:
+        A row for each, as the JSON line has them.
 
     Raises:
-        ValueError: the checkpoint is not ours, or does not fit today's observations.
+        ValueError: an agent, a checkpoint or rules that cannot be used, or do not fit.
+        OSError: a file cannot be read.
     """
-    weights, player = load_weights(checkpoint)
-    if num_players not in (None, player.num_players):
-        raise ValueError(f"players={num_players}: {checkpoint} plays with {player.num_players}")
-    games = Batch(
-        rules=player.rules,
-        options=player.options,
-        num_players=player.num_players,
-        num_games=sets,
-        skip_forced=True,
-    )
-    formats = ("1-vs-rest", "rest-vs-1") if player.num_players > 2 else ("1-vs-rest",)
-    deal_seed = 2 * seed + 1  # odd: no deal that training sees
-    return [
-        {
-            "agent": str(checkpoint),
-            "against": name,
-            "format": format,
-            "policy": policy,
-            "rules": player.rules,
-            "num_players": player.num_players,
+    chosen, players, entrants = enter([agent, *against], rules, options, num_players)
+    if every_pair:
+        first = [policies[0] for policies in entrants]
+        pairs = [(one, other, FORMATS[0]) for one in first for other in first]
+    else:
+        formats = FORMATS if players > 2 else FORMATS[:1]  # at two they are one
+        pairs = [
+            (one, policies[0], format)
+            for policies in entrants[1:]
+            for format in formats
+            for one in entrants[0]
+        ]
+    rows = [Row(*pair, chosen, players) for pair in pairs]
+    most = MOST_SETS if until_width else sets
+    measure(rows, sets=most, until_width=until_width, auctions=auctions, seed=seed)
+    results = [row.result() for row in rows]
+    if not every_pair:
+        _add_controls(rows, results, seed)
+    return results
+
+
+def measured(agent: NetworkAgent, against: str, sets: int, seed: int) -> dict[str, Any]:
+    """Return how a network does in one seat against an agent by name in all others."""
+    plan = agent.training
+    rules, players, others = enter([against], plan.rules, plan.options, plan.num_players)
+    row = Row(Entrant("", agent.policy, agent), others[0][0], FORMATS[0], rules, players)
+    measure([row], sets=sets, until_width=None, auctions=0, seed=seed)
+    return row.result()
+
+
+def _add_controls(rows: Sequence[Row], results: Sequence[dict[str, Any]], seed: int) -> None:
+    """Tell each result how its agent does against itself, in fewer sets."""
+    controls = {
+        (row.agent.policy, row.format): Row(
+            row.agent, row.agent, row.format, row.rules, row.num_players
+        )
+        for row in rows
+    }
+    sets = max(2, min(BLOCK, *(result["sets"] for result in results)) // CONTROL_SHARE)
+    measure([*controls.values()], sets=sets, until_width=None, auctions=0, seed=seed)
+    for result in results:
+        chips = controls[result["policy"], result["format"]].chips
+        result["control"] = {
+            "chips_per_100": _per_100(chips.mean()),
+            "ci999": [_per_100(end) for end in t_interval(chips, CONTROL_LEVEL)],
+            "sets": sets,
         }
-        | compare(
-            games,
-            deal_seed,
-            NetworkAgent(weights, player, policy),
-            other,
-            format,
-        )
-        for name, other in zip(against, opponents(against, games), strict=True)
-        for format in formats
-        for policy in ("sampled", "argmax")
-    ]
 
 
-def report(results: list[dict[str, Any]], **more: Any) -> None:
-    """Print a table for people, then one line of JSON."""
-    print(f"{'against':<10}{'format':<11}{'policy':<9}{'chips per 100 deals':>20}  95 % interval")
-    for row in results:
-        low, high = row["ci95"]
-        print(
-            f"{row['against']:<10}{row['format']:<11}{row['policy']:<9}"
-            f"{row['chips_per_100']:>+20.1f}  {low:+.1f} to {high:+.1f}"
-        )
+def report(results: Sequence[dict[str, Any]], **more: Any) -> None:
+    """Print tables for people, then one line of JSON."""
+    for table in (_strengths, _contracts, _calibrations):
+        print("\n".join(table(results)), end="\n\n")
     print(json.dumps({"results": results, **more}))
+
+
+def label(name: str) -> str:
+    """Return a name as it fits in a table: of weights, the folder's and the file's."""
+    path = Path(name)
+    return f"{path.parent.name}/{path.stem}" if path.suffix == CHECKPOINT else name
+
+
+def _heads(results: Sequence[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], str]]:
+    """Go through results with what their lines in a table begin with."""
+    names = [(label(result["agent"]), label(result["against"])) for result in results]
+    widths = [max(map(len, column)) for column in zip(*names, strict=True)]
+    for result, (agent, other) in zip(results, names, strict=True):
+        yield (
+            result,
+            f"{agent:<{widths[0]}}  {other:<{widths[1]}}  {result['format']:<11}"
+            f"{result['policy']:<9}",
+        )
+
+
+def _interval(ends: Sequence[float]) -> str:
+    return f"{ends[0]:+.1f} to {ends[1]:+.1f}"
+
+
+def _strengths(results: Sequence[dict[str, Any]]) -> Iterator[str]:
+    for number, (result, head) in enumerate(_heads(results)):
+        if number == 0:
+            title = f"{result['rules']}, {result['num_players']} players; chips per 100 deals"
+            yield f"{title:<{len(head)}}{'plain':>8}  {'95 % t interval':<20}{'bootstrap':<20}" + (
+                "  sets     with open cards, 95 %             sets saved"
+            )
+        line = (
+            f"{head}{result['chips_per_100']:>+8.1f}  {_interval(result['ci95']):<20}"
+            f"{_interval(result['bootstrap95']):<20}{result['sets']:>6}"
+        )
+        variate = result["control_variate"]
+        if "none" not in variate:
+            line += f"  {variate['chips_per_100']:>+8.1f}  {_interval(variate['ci95']):<20}"
+            line += f"{variate['sets_ratio'] or 1:>8.1f} x"
+        yield line
+    for reason in sorted({result["control_variate"].get("none", "") for result in results} - {""}):
+        yield f"without open cards: {reason}"
+    for result in results:
+        low, high = result.get("control", {}).get("ci999", (0, 0))
+        if not low <= 0 <= high:
+            yield f"WARNING: {result['agent']} against itself {result['format']} " + (
+                f"{result['policy']} is not 0 but {_interval((low, high))}: do not trust the above"
+            )
+
+
+def _contracts(results: Sequence[dict[str, Any]]) -> Iterator[str]:
+    for number, (result, head) in enumerate(_heads(results)):
+        if number == 0:
+            columns = f"{'a hundred':>10}{'made':>6}{'chips':>8}"
+            yield f"{'':<{len(head) + 12}}{'deals it declares in':<26}deals the other declares in"
+            yield f"{'contracts':<{len(head)}}{'':<12}{columns}  {columns}"
+        for contract in result["contracts"]:
+            cells = [
+                f"{told['per_100_deals']:>10.2f}{told['made']:>6.0%}{told['chips']:>+8.2f}"
+                if (told := contract.get(role))
+                else f"{'-':>10}{'':14}"
+                for role in ("declares", "defends")
+            ]
+            yield f"{head}{contract['bid']:<12}{'  '.join(cells)}".rstrip()
+
+
+def _calibrations(results: Sequence[dict[str, Any]]) -> Iterator[str]:
+    if all(result["calibration"] is None for result in results):
+        yield "calibration: none, the agent states no expectation"
+        return
+    for number, (result, head) in enumerate(_heads(results)):
+        if number == 0:
+            yield f"{'where it bids, chips':<{len(head)}}{'bids':>8}{'expected':>10}{'got':>8}"
+        for told in result["calibration"] or []:
+            yield f"{head}{told['bids']:>8}{told['expected']:>+10.2f}{told['got']:>+8.2f}"
+
+
+def draw_matrix(results: Sequence[dict[str, Any]], path: Path) -> None:
+    """Save a heat map of what each agent, a row, wins on its own from the others, the columns."""
+    from matplotlib.figure import Figure
+
+    names = list(dict.fromkeys(result["agent"] for result in results))
+    size = len(names)
+    chips = np.array([result["chips_per_100"] for result in results]).reshape(size, size)
+    reach = np.array([np.ptp(result["ci95"]) / 2 for result in results]).reshape(size, size)
+    figure = Figure(figsize=(3 + 1.4 * size, 1.6 + 0.9 * size), layout="constrained")
+    axes = figure.add_subplot()
+    most = max(float(np.abs(chips).max()), 1.0)
+    image = axes.imshow(chips, cmap="RdBu", vmin=-most, vmax=most, aspect="auto")
+    for row, column in np.ndindex(size, size):
+        axes.text(
+            column,
+            row,
+            f"{chips[row, column]:+.1f}\n± {reach[row, column]:.1f}",
+            ha="center",
+            va="center",
+            color="white" if abs(chips[row, column]) > 0.6 * most else "black",
+        )
+    axes.set_xticks(range(size), [label(name) for name in names], rotation=30, ha="right")
+    axes.set_yticks(range(size), [label(name) for name in names])
+    axes.set_xlabel("in all other seats")
+    axes.set_ylabel("in one seat")
+    first = results[0]
+    axes.set_title(f"{first['rules']}, {first['num_players']} players, {first['sets']} sets")
+    figure.colorbar(image, label="chips per 100 deals, ± half of the 95 % interval")
+    figure.savefig(path, dpi=150)
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command.
 
     Raises:
-        SystemExit: with status 2 for a wrong command line, 1 for a checkpoint that cannot be used.
+        SystemExit: with status 2 for a wrong command line, 1 for agents that cannot be used.
     """
+    start = perf_counter()
     config = tyro.cli(Config, args=argv, prog="python -m training.evaluate")
+    names = (config.agent, *config.against)
+    auctions = config.auctions
+    if auctions is None:
+        auctions = 0 if any(name.rpartition("-")[2].isdecimal() for name in names) else AUCTIONS
     try:
         results = evaluate(
-            config.checkpoint, config.against, config.sets, config.seed, config.num_players
+            config.agent,
+            config.against,
+            sets=config.sets,
+            until_width=config.until_width,
+            auctions=auctions,
+            seed=config.seed,
+            rules=config.rules,
+            options=config.options,
+            num_players=config.num_players,
+            every_pair=config.matrix is not None,
         )
+        if config.matrix:
+            draw_matrix(results, config.matrix)
     except (OSError, ValueError) as error:
         sys.exit(str(error))
-    report(results)
+    report(
+        results,
+        seed=config.seed,
+        **commit(),
+        versions={"nap_env": __version__, **versions(("numpy", "numba", "scipy"))},
+        machine=machine(),
+        seconds=round(perf_counter() - start, 2),
+    )
 
 
 if __name__ == "__main__":

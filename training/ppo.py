@@ -57,15 +57,15 @@ import torch
 from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
-from nap_env.agents import make
-from nap_env.batch import Batch
+from nap_env import __version__
 from training.checkpoint import load_state, save_state, save_weights
 from training.config import MAY_CHANGE, parse
-from training.evaluate import compare, evaluate, report
+from training.evaluate import evaluate, measured, report
+from training.provenance import commit, machine, versions
 from training.team import Team
 from training.trainer import Trainer
 
-HELD_OUT = 2**40 + 1
+HELD_OUT = 2**31 - 1
 """Seed of the deals on which the best network is chosen: none of training or of evaluation."""
 
 
@@ -102,7 +102,7 @@ class Run:
         if self._leads:
             (self.folder / "checkpoints").mkdir(parents=True, exist_ok=True)
             config.save(self.folder / "config.yaml")
-            (self.folder / "versions.json").write_text("{}\n")
+            (self.folder / "versions.json").write_text(json.dumps(where_from()) + "\n")
         self.save()
         if self._leads:
             self._check_disk()
@@ -180,11 +180,9 @@ class Run:
         if not self._leads or due // config.total_decisions <= self._measured:
             return {}
         self._measured = due // config.total_decisions
-        games = Batch(trainer.rules, config.num_players, config.eval_sets, seed=0, skip_forced=True)
         metrics = {}
         for name in config.against:
-            other = make(name, trainer.rules, config.num_players)
-            found = compare(games, HELD_OUT, trainer.agent(), other, "1-vs-rest")
+            found = measured(trainer.agent(), name, config.eval_sets, HELD_OUT)
             low, high = found["ci95"]
             metrics[f"eval/{name}"] = found["chips_per_100"]
             metrics[f"eval/{name}_ci95"] = (high - low) / 2
@@ -193,6 +191,12 @@ class Run:
             self._best = mean
             self._save_weights("best.safetensors")
         return metrics
+
+
+def where_from() -> dict[str, Any]:
+    """Return what a run runs on."""
+    packages = ("numpy", "numba", "torch", "gymnasium", "pettingzoo", "safetensors")
+    return {"nap_env": __version__, **versions(packages), **commit(), "machine": machine()}
 
 
 @contextmanager
@@ -304,7 +308,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         return
     # The same deals after every run, so that runs compare.
     weights = run.folder / "last.safetensors"
-    results = evaluate(weights, config.against, config.eval_sets, seed=0) if finished else []
+    results = evaluate(str(weights), config.against, sets=config.eval_sets) if finished else []
     report(
         results,
         run_dir=str(run.folder),
