@@ -76,8 +76,10 @@ class Trainer:
             num_games=config.num_games,
             skip_forced=True,
         )
-        # Refuses what cannot be measured against.
-        enter(config.against, config.seed, self.games.rules, None, config.num_players)
+        try:
+            enter(config.against, config.seed, self.games.rules, None, config.num_players)
+        except ValueError as error:
+            raise ValueError(f"against: {error}") from None
         self.player = Player(
             rules=config.rules,
             options=config.options,
