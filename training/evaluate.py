@@ -54,7 +54,7 @@ FORMATS = ("1-vs-rest", "rest-vs-1")
 class Config:
     """Measure an agent against others, in chips per 100 deals."""
 
-    agent: tyro.conf.Positional[str]
+    agent: tyro.conf.Positional[Annotated[str, tyro.conf.arg(metavar="AGENT")]]
     """Agent by name, or weights that training wrote: last.safetensors."""
     against: tuple[str, ...] = ("random", "passer")
     """Agents or weights to measure it against; weights play as sampled."""
@@ -70,8 +70,8 @@ class Config:
     """Instead of --sets: play on, by 1024 sets, until the 95 % t interval is at most so wide."""
     auctions: int | None = None
     """Further deals for each set of which only the auctions are held, for the control variate; 0
-    leaves it out. By default 20, and 0 with players that search (names that end in a number):
-    their auctions take as long as their play, so that plain sets are the faster way."""
+    leaves it out. By default 20, but 0 with players that search, whose names end in a number: their
+    auctions take as long as their play, so that more sets are the faster way."""
     matrix: Path | None = None
     """Measure all of them against all, 1-vs-rest, and save a picture of it here (.png)."""
     seed: int = 0
@@ -87,6 +87,8 @@ class Config:
             raise ValueError(f"until_width={self.until_width}: must be above 0")
         if self.matrix and self.matrix.suffix != ".png":
             raise ValueError(f"matrix={self.matrix}: must end in .png")
+        if self.matrix and not self.matrix.parent.is_dir():
+            raise ValueError(f"matrix={self.matrix}: there is no such folder")
 
 
 class Row:
@@ -394,26 +396,28 @@ def _interval(ends: Sequence[float]) -> str:
 def _strengths(results: Sequence[dict[str, Any]]) -> Iterator[str]:
     for number, (result, head) in enumerate(_heads(results)):
         if number == 0:
-            title = f"{result['rules']}, {result['num_players']} players; chips per 100 deals"
-            yield f"{title:<{len(head)}}{'plain':>8}  {'95 % t interval':<20}{'bootstrap':<20}" + (
-                "  sets     with open cards, 95 %             sets saved"
+            title = f"{result['rules']}, {result['num_players']} players"
+            yield (
+                f"{title:<{len(head)}}{'chips per 100':>13}  {'95 % by t':<19}{'by bootstrap':<19}"
+                f"{'sets':>6}{'open cards':>12}  {'95 % by t':<19}plain would need"
             )
         line = (
-            f"{head}{result['chips_per_100']:>+8.1f}  {_interval(result['ci95']):<20}"
-            f"{_interval(result['bootstrap95']):<20}{result['sets']:>6}"
+            f"{head}{result['chips_per_100']:>+13.1f}  {_interval(result['ci95']):<19}"
+            f"{_interval(result['bootstrap95']):<19}{result['sets']:>6}"
         )
         variate = result["control_variate"]
         if "none" not in variate:
-            line += f"  {variate['chips_per_100']:>+8.1f}  {_interval(variate['ci95']):<20}"
-            line += f"{variate['sets_ratio'] or 1:>8.1f} x"
+            line += f"{variate['chips_per_100']:>+12.1f}  {_interval(variate['ci95']):<19}"
+            line += f"{variate['sets_ratio'] or 1:.1f} x the sets"
         yield line
     for reason in sorted({result["control_variate"].get("none", "") for result in results} - {""}):
-        yield f"without open cards: {reason}"
+        yield f"no estimate with open cards: {reason}"
     for result in results:
         low, high = result.get("control", {}).get("ci999", (0, 0))
         if not low <= 0 <= high:
-            yield f"WARNING: {result['agent']} against itself {result['format']} " + (
-                f"{result['policy']} is not 0 but {_interval((low, high))}: do not trust the above"
+            yield (
+                f"WARNING: {label(result['agent'])} against itself, {result['format']} "
+                f"{result['policy']}, is not 0 but {_interval((low, high))}: trust none of this"
             )
 
 
