@@ -29,6 +29,8 @@ from tqdm import tqdm
 
 from benchmarks import peers
 from benchmarks.peers import Run
+from nap_env.actions import NUM_ACTIONS
+from nap_env.engine.state import lowest_bit, popcount
 
 ROOT = Path(__file__).resolve().parent.parent
 SIZES = (1, 64, 4096)  # games in a Batch
@@ -231,20 +233,24 @@ def choose(masks: Any, uniform: Any, actions: Any) -> int:
     """Write a random legal action for each row that has one; return how many have.
 
     Args:
-        masks: (N, A) int8.
+        masks: (N, 2) int64, a bit for each action, as `Batch.mask` has them.
         uniform: (N,) float64, from 0 to 1, without 1.
-        actions: (N,) int64, overwritten.
+        actions: (N,) int64, overwritten; of no use in the other rows.
     """
     decisions = 0
     for row in range(len(masks)):
-        place = int(uniform[row] * masks[row].sum())
-        for action in range(masks.shape[1]):
-            if masks[row, action]:
-                if place == 0:
-                    actions[row] = action
-                    decisions += 1
-                    break
-                place -= 1
+        in_first = popcount(masks[row, 0])
+        legal = in_first + popcount(masks[row, 1])
+        decisions += legal > 0
+        place = int(uniform[row] * legal)
+        word = int(place >= in_first)
+        mask = masks[row, word]
+        place -= word * in_first
+        for k in range(4):  # without a branch, as a rule
+            mask &= mask - int(k < place)
+        for _ in range(4, place):
+            mask &= mask - 1
+        actions[row] = 64 * word + lowest_bit(mask)
     return decisions
 
 
@@ -267,13 +273,16 @@ def vector_run(options: Options, mode: str) -> Run:
     )
     uniform = np.random.default_rng(options.seed).random
     actions = np.zeros(VECTOR_SIZE, np.int64)
+    padded = np.zeros((VECTOR_SIZE, 128), np.int8)
     observation, _ = envs.reset(seed=options.seed)
 
     def chunk() -> int:
         nonlocal observation
         decisions = 0
         for _ in range(VECTOR_STEPS):
-            decisions += choose(observation["action_mask"], uniform(VECTOR_SIZE), actions)
+            padded[:, :NUM_ACTIONS] = observation["action_mask"]
+            masks = np.packbits(padded, axis=None, bitorder="little").view(np.int64).reshape(-1, 2)
+            decisions += choose(masks, uniform(VECTOR_SIZE), actions)
             observation, _rewards, terminated, truncated, _info = envs.step(actions)
             if mode == "Disabled" and (ended := terminated | truncated).any():
                 observation, _info = envs.reset(options={"reset_mask": ended})

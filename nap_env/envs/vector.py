@@ -408,10 +408,9 @@ class Tables:
         Args:
             observations: observations and masks are renewed, too.
         """
-        kept = (
-            {} if observations else {"dense": self.told.dense, "dense_mask": self.told.dense_mask}
-        )
-        self.told = self._new_told()._replace(**kept)
+        old, self.told = self.told, self._new_told()
+        if not observations:
+            self.told = self.told._replace(dense=old.dense, dense_mask=old.dense_mask)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Return what the seats to move may do, bool (N, 78)."""
@@ -696,14 +695,14 @@ class NapVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         tables.play_on()
         told = tables.told
         infos: dict[str, Any] = {}
-        if (
-            self._mode is AutoresetMode.SAME_STEP
-            and (ended := told.terminated | told.truncated).any()
-        ):
+        rewards, terminated, truncated = told.rewards, told.terminated, told.truncated
+        if self._mode is AutoresetMode.SAME_STEP and (ended := terminated | truncated).any():
             infos = self._final(ended)
+            # What comes next is written over what has been told.
+            rewards, terminated, truncated = rewards.copy(), terminated.copy(), truncated.copy()
             tables.play(np.where(ended, BEGINS, DECIDES))
         infos |= self._infos(self._every)
-        return self._observation(), told.rewards, told.terminated, told.truncated, infos
+        return self._observation(), rewards, terminated, truncated, infos
 
     def _refuse(self, row: int, given: npt.NDArray[np.integer[Any]]) -> NoReturn:
         """Raise the error for a step that is not possible at a row."""
@@ -742,14 +741,18 @@ class NapVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         told = self._tables.told
         rows = np.flatnonzero(ended)
         final = np.full(self.num_envs, None, object)
-        observations, masks = told.observation[rows], told.action_mask[rows]
+        observations = told.dense[rows].view(np.int8)
+        masks = np.zeros((len(rows), NUM_ACTIONS), np.int8)  # nothing is legal any more
         for row, one in zip(rows.tolist(), map(self._form.of, observations, masks), strict=True):
             final[row] = one
         infos = {
-            key: np.where(ended.reshape(-1, *[1] * (value.ndim - 1)), value, 0)
-            for key, value in self._infos(self._every).items()
-            if key[0] != "_"
+            "seat": np.where(ended, told.seat, 0),
+            "scores": np.where(ended[:, None], told.scores, 0),
+            "pool": np.where(ended, told.pool, 0),
+            "earned": np.where(ended, told.earned, 0),
         }
+        if self._form.mask_in_info:
+            infos["action_mask"] = np.zeros((self.num_envs, NUM_ACTIONS), np.int8)
         return {
             "final_obs": final,
             "_final_obs": ended,
