@@ -226,8 +226,15 @@ def _play(
         actions: int64 (N,), of the seats to move at the tables that move. Legal, if of opponents.
         show_all: also the tables at which there is nothing to do are shown.
         num_planes: planes of an observation.
-        dense, dense_mask, rewards, terminated, truncated, told_seat, scores, pool, earned: Told, of
-            which tables that have nothing to do are left as they are, but for what is shown.
+        dense: of Told, as the others from here on.
+        dense_mask: of Told.
+        rewards: of Told; rows of tables that have nothing to do keep what they have from here on.
+        terminated: of Told.
+        truncated: of Told.
+        told_seat: of Told.
+        scores: of Told.
+        pool: of Told.
+        earned: of Told.
 
     Returns:
         Number of tables that wait for an opponent.
