@@ -226,9 +226,9 @@ def _play(
         actions: int64 (N,), of the seats to move at the tables that move. Legal, if of opponents.
         show_all: also the tables at which there is nothing to do are shown.
         num_planes: planes of an observation.
-        dense: of Told, as the others from here on.
+        dense: the arrays of Told are from here on, in their order.
         dense_mask: of Told.
-        rewards: of Told; rows of tables that have nothing to do keep what they have from here on.
+        rewards: of Told. From here on the rows of tables that have nothing to do are left alone.
         terminated: of Told.
         truncated: of Told.
         told_seat: of Told.
@@ -723,20 +723,20 @@ class NapVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         told = self._tables.told
         return self._form.of(told.observation, told.action_mask)
 
+    def _numbers(self) -> dict[str, Any]:
+        """Return what infos hold beside the mask."""
+        told = self._tables.told
+        return {"seat": told.seat, "scores": told.scores, "pool": told.pool, "earned": told.earned}
+
     def _infos(self, rows: Rows) -> dict[str, Any]:
         """Return what the learners of some rows are told, zero in the other rows."""
-        told = self._tables.told
-        infos: dict[str, Any] = {
-            "seat": told.seat,
-            "scores": told.scores,
-            "pool": told.pool,
-            "earned": told.earned,
-        }
+        infos = self._numbers()
         if self._form.mask_in_info:
             infos["action_mask"] = self._info_mask(rows)
         return infos | {f"_{key}": rows.copy() for key in infos}
 
     def _info_mask(self, rows: Rows) -> npt.NDArray[np.int8]:
+        """Return the mask for the info, a second copy if the observation has the first one."""
         told = self._tables.told
         if not rows.all():
             return _mask_of(np.where(rows[:, None], told.dense_mask, 0))
@@ -753,10 +753,8 @@ class NapVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         for row, one in zip(rows.tolist(), map(self._form.of, observations, masks), strict=True):
             final[row] = one
         infos = {
-            "seat": np.where(ended, told.seat, 0),
-            "scores": np.where(ended[:, None], told.scores, 0),
-            "pool": np.where(ended, told.pool, 0),
-            "earned": np.where(ended, told.earned, 0),
+            key: np.where(ended if value.ndim == 1 else ended[:, None], value, 0)
+            for key, value in self._numbers().items()
         }
         if self._form.mask_in_info:
             infos["action_mask"] = np.zeros((self.num_envs, NUM_ACTIONS), np.int8)
