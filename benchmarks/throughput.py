@@ -27,6 +27,8 @@ from tqdm import tqdm
 
 from benchmarks import peers
 from benchmarks.peers import Run
+from nap_env.actions import NUM_ACTIONS
+from nap_env.engine.state import lowest_bit, popcount
 from training.provenance import ROOT, commit, machine, versions
 
 SIZES = (1, 64, 4096)  # games in a Batch
@@ -35,7 +37,13 @@ OBSERVE = {  # value of Batch's `observe`: what its label says
     "packed": "packed observations and masks",
     "dense": "observations and masks",
 }
-VECTOR_SIZE = 1024  # tables of the vector environment
+VECTORS = (  # autoreset mode and number of tables of a vector environment
+    ("NextStep", 256),
+    ("NextStep", 1024),
+    ("NextStep", 4096),
+    ("SameStep", 1024),
+    ("Disabled", 1024),
+)
 VECTOR_STEPS = 16  # its steps between two looks at the clock
 WARM_UP_SECONDS = 0.2
 CHUNK_SECONDS = 0.005  # compiled code between two looks at the clock takes at least this long
@@ -229,24 +237,28 @@ def choose(masks: Any, uniform: Any, actions: Any) -> int:
     """Write a random legal action for each row that has one; return how many have.
 
     Args:
-        masks: (N, A) int8.
+        masks: (N, 2) int64, a bit for each action, as `Batch.mask` has them.
         uniform: (N,) float64, from 0 to 1, without 1.
-        actions: (N,) int64, overwritten.
+        actions: (N,) int64, overwritten; of no use in the other rows.
     """
     decisions = 0
     for row in range(len(masks)):
-        place = int(uniform[row] * masks[row].sum())
-        for action in range(masks.shape[1]):
-            if masks[row, action]:
-                if place == 0:
-                    actions[row] = action
-                    decisions += 1
-                    break
-                place -= 1
+        in_first = popcount(masks[row, 0])
+        legal = in_first + popcount(masks[row, 1])
+        decisions += legal > 0
+        place = int(uniform[row] * legal)
+        word = int(place >= in_first)
+        mask = masks[row, word]
+        place -= word * in_first
+        for k in range(4):  # without a branch, as a rule
+            mask &= mask - int(k < place)
+        for _ in range(4, place):
+            mask &= mask - 1
+        actions[row] = 64 * word + lowest_bit(mask)
     return decisions
 
 
-def vector_run(options: Options, mode: str) -> Run:
+def vector_run(options: Options, mode: str, num_envs: int) -> Run:
     """The vector environment as `make_vec` gives it, opponents random; the learners' decisions.
 
     The choices are compiled, as those of `Batch.sample` are. A row in which a match begins anew
@@ -257,21 +269,24 @@ def vector_run(options: Options, mode: str) -> Run:
 
     envs = gymnasium.make_vec(
         "nap_env:nap/Nap-v0",
-        num_envs=VECTOR_SIZE,
+        num_envs=num_envs,
         rules=options.rules,
         num_players=options.players,
         opponents="random",
         autoreset_mode=mode,
     )
     uniform = np.random.default_rng(options.seed).random
-    actions = np.zeros(VECTOR_SIZE, np.int64)
+    actions = np.zeros(num_envs, np.int64)
+    padded = np.zeros((num_envs, 128), np.int8)
     observation, _ = envs.reset(seed=options.seed)
 
     def chunk() -> int:
         nonlocal observation
         decisions = 0
         for _ in range(VECTOR_STEPS):
-            decisions += choose(observation["action_mask"], uniform(VECTOR_SIZE), actions)
+            padded[:, :NUM_ACTIONS] = observation["action_mask"]
+            masks = np.packbits(padded, bitorder="little").view(np.int64).reshape(-1, 2)
+            decisions += choose(masks, uniform(num_envs), actions)
             observation, _rewards, terminated, truncated, _info = envs.step(actions)
             if mode == "Disabled" and (ended := terminated | truncated).any():
                 observation, _info = envs.reset(options={"reset_mask": ended})
@@ -294,9 +309,9 @@ def our_rows(options: Options) -> list[Row]:
             rows.append(Row(f"{factory_name}_{loop}", label, run))
     rows.append(Row("parallel", "parallel_env", parallel_run(options)))
     rows.append(Row("single", "single environment, random opponents", single_run(options)))
-    for mode in ("NextStep", "SameStep", "Disabled"):
-        label = f"vector, random opponents, {mode}, N={VECTOR_SIZE}"
-        rows.append(Row(f"vector_{mode}_{VECTOR_SIZE}", label, vector_run(options, mode)))
+    for mode, size in VECTORS:
+        label = f"vector, random opponents, {mode}, N={size}"
+        rows.append(Row(f"vector_{mode}_{size}", label, vector_run(options, mode, size)))
     return rows
 
 

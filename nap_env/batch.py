@@ -81,6 +81,12 @@ def write_dense(g, view, num_planes, dense, dense_mask, row):
     place = 8 * num_planes
     for word in range(dense.shape[1] - place):
         dense[row, place + word] = view["scalars"][word]
+    write_mask(g, dense_mask, row)
+
+
+@kernel
+def write_mask(g, dense_mask, row):
+    """Write the legal actions as a row of dense masks, uint64 (N, MASK_BYTES)."""
     store_bits(dense_mask, row, 0, g["legal"] | (g["legal_bids"] << FIRST_BID))
     high = g["legal_bids"] >> (64 - FIRST_BID)
     for byte in range(8, MASK_BYTES):

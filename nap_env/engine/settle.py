@@ -137,7 +137,7 @@ def _end_deal(g, rules):
     cut = not over and g["deals_played"] >= rules["max_deals"]
     g["match_over"] = np.int64(over or cut)
     g["truncated"] = np.int64(cut)
-    if g["match_over"] != 0:
+    if g["match_over"] != 0 and g["pool"] > 0:
         _share_pool(g, rules)
     show_scores(g, rules)
     show_numbers(g, rules)

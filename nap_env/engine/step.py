@@ -120,7 +120,10 @@ def random_action(g):
         chosen -= cards
         mask = g["legal_bids"]
         first = np.int64(FIRST_BID)
-    for _ in range(chosen):
+    # Clear the bits below the chosen one; as a rule these four do it, without a branch.
+    for k in range(4):
+        mask &= mask - np.int64(k < chosen)
+    for _ in range(4, chosen):
         mask &= mask - 1
     return first + lowest_bit(mask)
 

@@ -19,7 +19,6 @@ from nap_env.envs.form import Form
 from nap_env.envs.vector import (
     BEGINS,
     DECIDES,
-    ENDED,
     MOVES,
     STANDS,
     Player,
@@ -169,32 +168,32 @@ class NapEnv(gymnasium.Env[Any, Any]):
         if not 0 <= number < NUM_ACTIONS:
             raise tables.game(0).illegal(action)
         tables.play(MOVES, number)
-        ended = bool(tables.status[0] == ENDED)
-        truncated = bool(tables.learners["truncated"][0])
-        reward = float(tables.learners["reward"][0])
+        terminated = bool(tables.told.terminated[0])
+        truncated = bool(tables.told.truncated[0])
+        reward = float(tables.told.rewards[0])
         if self.render_mode == "human":
             self.render()
-        return self._observation(), reward, ended and not truncated, truncated, self._info()
+        return self._observation(), reward, terminated, truncated, self._info()
 
     def _observation(self) -> Any:
-        tables = self._tables
-        return self._form.of(tables.observation[0].copy(), tables.action_mask()[0].copy())
+        told = self._tables.told
+        return self._form.of(told.observation[0].copy(), told.action_mask[0].copy())
 
     def _info(self) -> dict[str, Any]:
-        learner = self._tables.learners[0]
+        told = self._tables.told
         info = {
-            "seat": int(learner["seat"]),
-            "scores": learner["scores"][: self.num_players].copy(),
-            "pool": int(learner["pool"]),
-            "earned": int(learner["earned"]),
+            "seat": int(told.seat[0]),
+            "scores": told.scores[0].copy(),
+            "pool": int(told.pool[0]),
+            "earned": int(told.earned[0]),
         }
         if self._form.mask_in_info:
-            info["action_mask"] = self._tables.action_mask()[0].copy()
+            info["action_mask"] = told.action_mask[0].copy()
         return info
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Return what the learner may do, bool (78,), as sb3-contrib asks for it."""
-        mask: npt.NDArray[np.bool_] = self._tables.action_mask()[0].astype(np.bool_)
+        mask: npt.NDArray[np.bool_] = self._tables.action_masks()[0]
         return mask
 
     def record(self) -> dict[str, Any]:

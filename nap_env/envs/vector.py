@@ -1,7 +1,7 @@
 """Nap as a native Gymnasium vector environment: many tables, at each of which one seat learns."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,7 @@ from gymnasium.vector.utils import batch_space
 
 from nap_env.actions import NUM_ACTIONS, PASS, IllegalActionError
 from nap_env.agents import Agent, make
-from nap_env.batch import MASK_BYTES, Batch, write_dense
+from nap_env.batch import MASK_BYTES, Batch, write_dense, write_mask
 from nap_env.engine.kernel import kernel
 from nap_env.engine.settle import reward_of
 from nap_env.engine.state import OVER, draw, new_games, seed_game
@@ -50,8 +50,6 @@ LEARNER = np.dtype(
         ("reward", np.int64),  # what its chips changed since its last decision
         ("earned", np.int64),  # what they changed before its first one
         ("truncated", np.int64),  # the match was cut off
-        ("pool", np.int64),
-        ("scores", np.int64, MAX_SEATS),
     ],
     align=True,
 )
@@ -65,6 +63,35 @@ SEATING = np.dtype(
     align=True,
 )
 """The record of who sits where, at all tables."""
+
+
+def _mask_of(dense_mask: npt.NDArray[np.uint64]) -> npt.NDArray[np.int8]:
+    return dense_mask.view(np.int8)[:, :NUM_ACTIONS]
+
+
+class Told(NamedTuple):
+    """What the learners are told, a row for each of N tables."""
+
+    dense: npt.NDArray[np.uint64]  # (N, K / 8): what the seat to move sees, the learner at the end
+    dense_mask: npt.NDArray[np.uint64]  # (N, MASK_BYTES): what it may do
+    rewards: npt.NDArray[np.float64]  # (N,): what its chips changed since its last decision
+    terminated: Rows  # (N,): the match is over, or an illegal action has ended it
+    truncated: Rows  # (N,): the match was cut off
+    seat: Ints  # (N,)
+    scores: Ints  # (N, P)
+    pool: Ints  # (N,)
+    earned: Ints  # (N,): what its chips changed before its first decision
+
+    @property
+    def observation(self) -> npt.NDArray[np.int8]:
+        """What the learners see: int8 (N, K)."""
+        return self.dense.view(np.int8)
+
+    @property
+    def action_mask(self) -> npt.NDArray[np.int8]:
+        """What the learners may do: int8 (N, 78)."""
+        return _mask_of(self.dense_mask)
+
 
 # Players inside compiled code have negative numbers.
 _COMPILED: dict[str | int, int] = {"random": -1, "passer": -2}
@@ -185,7 +212,8 @@ def _play_on(g, rules, learner, seating, action):
 
 @kernel
 def _play(
-    games, table, views, learners, seatings, actions, show_all, num_planes, dense, dense_mask
+    games, table, views, learners, seatings, actions, show_all, num_planes,
+    dense, dense_mask, rewards, terminated, truncated, told_seat, scores, pool, earned,
 ):  # fmt: skip
     """Play on at every table that has something to do, and show what comes next.
 
@@ -198,8 +226,15 @@ def _play(
         actions: int64 (N,), of the seats to move at the tables that move. Legal, if of opponents.
         show_all: also the tables at which there is nothing to do are shown.
         num_planes: planes of an observation.
-        dense: uint64 (N, K / 8), what the seat to move sees, or the learner at the end.
-        dense_mask: uint64 (N, 10), what it may do.
+        dense: the arrays of Told are from here on, in their order.
+        dense_mask: of Told.
+        rewards: of Told. From here on the rows of tables that have nothing to do are left alone.
+        terminated: of Told.
+        truncated: of Told.
+        told_seat: of Told.
+        scores: of Told.
+        pool: of Told.
+        earned: of Told.
 
     Returns:
         Number of tables that wait for an opponent.
@@ -210,25 +245,65 @@ def _play(
     waiting = 0
     for i in range(len(games)):
         learner = learners[i]
-        if learner["status"] > MOVES and not show_all:
+        plays = learner["status"] <= MOVES
+        if not plays and not show_all:
             continue
         g = games[i]
-        plays = learner["status"] <= MOVES
-        action = np.int64(-1)
-        if learner["status"] < MOVES:
-            _begin(g, rules, learner, seating)
-        elif plays:
-            action = actions[i]
-            plays = g["seat"] != learner["seat"] or _decide(g, learner, action)
         if plays:
-            _play_on(g, rules, learner, seating, action)
-        waiting += learner["status"] == WAITS
-        learner["pool"] = g["pool"]
-        for seat in range(rules["num_players"]):
-            learner["scores"][seat] = g["scores"][seat]
+            action = np.int64(-1)
+            if learner["status"] < MOVES:
+                _begin(g, rules, learner, seating)
+            else:
+                action = actions[i]
+                plays = g["seat"] != learner["seat"] or _decide(g, learner, action)
+            if plays:
+                _play_on(g, rules, learner, seating, action)
+            waiting += learner["status"] == WAITS
+            ended = learner["status"] == ENDED
+            cut = learner["truncated"] != 0
+            rewards[i] = learner["reward"]
+            terminated[i] = ended and not cut
+            truncated[i] = cut
+            told_seat[i] = learner["seat"]
+            for seat in range(rules["num_players"]):
+                scores[i, seat] = g["scores"][seat]
+            pool[i] = g["pool"]
+            earned[i] = learner["earned"]
         observe(g, rules, learner["seat"] if learner["status"] == ENDED else g["seat"], view)
         write_dense(g, view, num_planes, dense, dense_mask, i)
     return waiting
+
+
+@kernel
+def _take(learners, given, restarts, actions):
+    """Have every learner take the action given to it, or begin anew if its match is over.
+
+    Args:
+        learners: LEARNER (N,).
+        given: int64 (N,).
+        restarts: matches that are over begin anew.
+        actions: int64 (N,), overwritten.
+
+    Returns:
+        The first row at which neither is possible, and nothing is changed; or -1.
+    """
+    for i in range(len(learners)):
+        if learners[i]["status"] == DECIDES:
+            if given[i] < 0 or given[i] >= NUM_ACTIONS:
+                return i
+        elif learners[i]["status"] != ENDED or not restarts:
+            return i
+    for i in range(len(learners)):
+        learners[i]["status"] = MOVES if learners[i]["status"] == DECIDES else BEGINS
+        actions[i] = given[i]
+    return -1
+
+
+@kernel
+def _write_masks(games, dense_mask):
+    """Write what the seats to move may do into uint64 (N, MASK_BYTES)."""
+    for i in range(len(games)):
+        write_mask(games[i], dense_mask, i)
 
 
 class Tables:
@@ -240,6 +315,7 @@ class Tables:
         rules, num_players, layout: as they say.
         games: GAME (N,), the engine's records.
         learners: LEARNER (N,).
+        told: what the learners are told, overwritten by the next `play` unless it is renewed.
     """
 
     def __init__(
@@ -268,8 +344,7 @@ class Tables:
             self.learners["seat"] = seat
         self._actions = np.zeros(count, np.int64)
         self._views = np.zeros(1, VIEW)
-        self._dense = np.zeros((count, self.layout.size // 8), np.uint64)
-        self._dense_mask = np.zeros((count, MASK_BYTES), np.uint64)
+        self.told = self._new_told()
         self._seat_players(opponents)
         self._batch = None
         if self._agents:
@@ -320,15 +395,35 @@ class Tables:
                 except ValueError as error:
                     raise ValueError(f"opponents: {error}") from None
 
-    @property
-    def observation(self) -> npt.NDArray[np.int8]:
-        """What the learners see: int8 (N, K), overwritten by the next `play` if not `fresh`."""
-        return self._dense.view(np.int8)
+    def _new_told(self) -> Told:
+        count = len(self.games)
+        return Told(
+            dense=np.empty((count, self.layout.size // 8), np.uint64),
+            dense_mask=np.empty((count, MASK_BYTES), np.uint64),
+            rewards=np.zeros(count),
+            terminated=np.zeros(count, np.bool_),
+            truncated=np.zeros(count, np.bool_),
+            seat=np.zeros(count, np.int64),
+            scores=np.zeros((count, self.num_players), np.int64),
+            pool=np.zeros(count, np.int64),
+            earned=np.zeros(count, np.int64),
+        )
 
-    def action_mask(self, copy: bool = False) -> npt.NDArray[np.int8]:
-        """Return what the learners may do: int8 (N, 78), overwritten unless it is a copy."""
-        words = self._dense_mask.copy() if copy else self._dense_mask
-        return words.view(np.int8)[:, :NUM_ACTIONS]
+    def renew_told(self, *, observations: bool) -> None:
+        """Leave the arrays of `told` to whoever has them; the new ones say zero.
+
+        Args:
+            observations: observations and masks are renewed, too.
+        """
+        old, self.told = self.told, self._new_told()
+        if not observations:
+            self.told = self.told._replace(dense=old.dense, dense_mask=old.dense_mask)
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """Return what the seats to move may do, bool (N, 78)."""
+        dense_mask = np.empty_like(self.told.dense_mask)
+        _write_masks(self.games, dense_mask)
+        return _mask_of(dense_mask).view(np.bool_)
 
     @property
     def status(self) -> Ints:
@@ -339,14 +434,13 @@ class Tables:
         """Restart the random streams of some tables from hashed seeds."""
         _seed(self.games, rows, keys)
 
-    def play(self, status: Any, actions: Any = 0, *, fresh: bool = False) -> None:
+    def play(self, status: Any, actions: Any = 0, *, show_all: bool = False) -> None:
         """Play on at every table that has something to do.
 
         Args:
             status: what each table is to do; the others have done it.
             actions: of the learners at the tables that move, within the action space.
-            fresh: every table is shown in a new array of observations, and the old one is left
-                to whoever has it.
+            show_all: what is seen at the other tables is told again.
 
         Raises:
             IllegalActionError: an opponent chose what is not legal. The tables that wait for
@@ -354,14 +448,28 @@ class Tables:
         """
         self.status[:] = status
         self._actions[:] = actions
-        if fresh:
-            self._dense = np.empty_like(self._dense)
+        self.play_on(show_all)
+
+    def take(self, actions: Ints, restarts: bool) -> int:
+        """Have all learners take their actions, or begin anew, in the next `play_on`.
+
+        Args:
+            actions: (N,).
+            restarts: matches that are over begin anew.
+
+        Returns:
+            The first row at which neither is possible, and nothing has changed; or -1.
+        """
+        return int(_take(self.learners, actions, restarts, self._actions))
+
+    def play_on(self, show_all: bool = False) -> None:
+        """Do what `play` does once it is said what each table is to do."""
         while _play(
             self.games, self._table, self._views, self.learners, self._seating, self._actions,
-            fresh, self.layout.num_planes, self._dense, self._dense_mask,
+            show_all, self.layout.num_planes, *self.told,
         ):  # fmt: skip
             self._ask()
-            fresh = False
+            show_all = False
 
     def _ask(self) -> None:
         """Ask the opponents for the actions that tables wait for, each player once."""
@@ -375,7 +483,7 @@ class Tables:
 
     def _answers(self, player: Player, rows: npt.NDArray[np.intp]) -> Ints:
         """Return a player's actions at some tables, (n,)."""
-        observation, mask = self.observation[rows], self.action_mask()[rows]
+        observation, mask = self.told.observation[rows], self.told.action_mask[rows]
         if isinstance(player, str):
             assert self._batch is not None
             self._batch.observation[rows] = observation
@@ -389,7 +497,7 @@ class Tables:
                 f"integers {rows.shape} are needed"
             )
         legal = (answers >= 0) & (answers < NUM_ACTIONS)
-        legal &= self.action_mask()[rows, np.where(legal, answers, 0)] == 1
+        legal &= self.told.action_mask[rows, np.where(legal, answers, 0)] == 1
         if not legal.all():
             wrong = int(np.argmin(legal))
             raise self.illegal(int(rows[wrong]), int(answers[wrong]))
@@ -492,6 +600,8 @@ class NapVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         self.rules, self.num_players = self._tables.rules, num_players
         self.layout = self._tables.layout
         self.num_envs = int(num_envs)
+        self._restarts = self._mode is not AutoresetMode.DISABLED
+        self._every = np.ones(self.num_envs, np.bool_)
         self.single_observation_space = self._form.space
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.single_action_space = spaces.Discrete(NUM_ACTIONS)
@@ -518,7 +628,9 @@ class NapVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
         rows = self._rows_to_reset(options)
         if seed is not None:
             self._seed(seed, rows)
-        self._tables.play(np.where(rows, BEGINS, self._tables.status), fresh=self._copy)
+        tables = self._tables
+        tables.renew_told(observations=self._copy)
+        tables.play(np.where(rows, BEGINS, tables.status), show_all=self._copy)
         return self._observation(), self._infos(rows)
 
     def _rows_to_reset(self, options: Mapping[str, Any] | None) -> Rows:
@@ -578,90 +690,84 @@ class NapVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
                 an opponent's illegal action `reset` is needed.
         """
         tables = self._tables
-        ended = self._ended_before()
-        actions = self._checked(actions, ended)
-        tables.play(np.where(ended, BEGINS, MOVES), actions, fresh=self._copy)
-        rewards = tables.learners["reward"].astype(np.float64)
-        truncated = tables.learners["truncated"] != 0
-        ended = tables.status == ENDED
-        infos: dict[str, Any] = {}
-        if self._mode is AutoresetMode.SAME_STEP and ended.any():
-            infos = self._final(ended)
-            tables.play(np.where(ended, BEGINS, DECIDES))
-        infos |= self._infos(np.ones(self.num_envs, np.bool_))
-        return self._observation(), rewards, ended & ~truncated, truncated, infos
-
-    def _ended_before(self) -> Rows:
-        """Return the rows that begin anew in this step."""
-        status = self._tables.status.copy()
-        ended: Rows = status == ENDED
-        needed = status >= WAITS if self._mode is AutoresetMode.DISABLED else status == WAITS
-        if needed.any():
-            raise ResetNeeded(f"step: call reset() first, for rows {np.flatnonzero(needed)}")
-        return ended
-
-    def _checked(self, actions: Any, ended: Rows) -> npt.NDArray[np.integer[Any]]:
-        """Return the actions as an array, all of them in the action space where they count."""
         given = np.asarray(actions)
         if given.dtype.kind not in "iu" or given.shape != (self.num_envs,):
             raise ValueError(
                 f"actions: {given.dtype} {given.shape}, integers ({self.num_envs},) are needed"
             )
-        outside = ((given < 0) | (given >= NUM_ACTIONS)) & ~ended
-        if outside.any():
-            row = int(np.argmax(outside))
-            raise self._tables.illegal(row, int(given[row]))
-        return given
+        refused = tables.take(given.astype(np.int64, copy=False), self._restarts)
+        if refused >= 0:
+            self._refuse(refused, given)
+        tables.renew_told(observations=self._copy)
+        tables.play_on()
+        told = tables.told
+        infos: dict[str, Any] = {}
+        rewards, terminated, truncated = told.rewards, told.terminated, told.truncated
+        if self._mode is AutoresetMode.SAME_STEP and (ended := terminated | truncated).any():
+            infos = self._final(ended)
+            # What comes next is written over what has been told.
+            rewards, terminated, truncated = rewards.copy(), terminated.copy(), truncated.copy()
+            tables.play(np.where(ended, BEGINS, DECIDES))
+        infos |= self._infos(self._every)
+        return self._observation(), rewards, terminated, truncated, infos
+
+    def _refuse(self, row: int, given: npt.NDArray[np.integer[Any]]) -> NoReturn:
+        """Raise the error for a step that is not possible at a row."""
+        status = self._tables.status
+        needed = (status == WAITS) | ((status == ENDED) & (not self._restarts))
+        if needed.any():
+            raise ResetNeeded(f"step: call reset() first, for rows {np.flatnonzero(needed)}")
+        raise self._tables.illegal(row, int(given[row]))
 
     def _observation(self) -> Any:
-        tables = self._tables
-        return self._form.of(tables.observation, tables.action_mask(copy=self._copy))
+        told = self._tables.told
+        return self._form.of(told.observation, told.action_mask)
+
+    def _numbers(self) -> dict[str, Any]:
+        """Return what infos hold beside the mask."""
+        told = self._tables.told
+        return {"seat": told.seat, "scores": told.scores, "pool": told.pool, "earned": told.earned}
 
     def _infos(self, rows: Rows) -> dict[str, Any]:
         """Return what the learners of some rows are told, zero in the other rows."""
-        tables = self._tables
-        learners = tables.learners
-        every = rows.all()
-
-        def only(value: npt.NDArray[Any]) -> npt.NDArray[Any]:
-            if every:
-                return value.copy()
-            part = np.zeros(value.shape, value.dtype)
-            part[rows] = value[rows]
-            return part
-
-        infos = {
-            "seat": only(learners["seat"]),
-            "scores": only(learners["scores"][:, : self.num_players]),
-            "pool": only(learners["pool"]),
-            "earned": only(learners["earned"]),
-        }
+        infos = self._numbers()
         if self._form.mask_in_info:
-            infos["action_mask"] = (
-                tables.action_mask(copy=self._copy) if every else only(tables.action_mask())
-            )
+            infos["action_mask"] = self._info_mask(rows)
         return infos | {f"_{key}": rows.copy() for key in infos}
+
+    def _info_mask(self, rows: Rows) -> npt.NDArray[np.int8]:
+        """Return the mask for the info, a second copy if the observation has the first one."""
+        told = self._tables.told
+        if not rows.all():
+            return _mask_of(np.where(rows[:, None], told.dense_mask, 0))
+        shared = not (self._copy and self._form.mask_in_obs)
+        return told.action_mask if shared else _mask_of(told.dense_mask.copy())
 
     def _final(self, ended: Rows) -> dict[str, Any]:
         """Return the last observations and infos of the rows whose match is over."""
-        tables = self._tables
+        told = self._tables.told
         rows = np.flatnonzero(ended)
         final = np.full(self.num_envs, None, object)
-        observations, masks = tables.observation[rows], tables.action_mask()[rows]
-        final[rows] = [
-            self._form.of(observation, mask)
-            for observation, mask in zip(observations, masks, strict=True)
-        ]
+        observations = told.dense[rows].view(np.int8)
+        masks = np.zeros((len(rows), NUM_ACTIONS), np.int8)  # nothing is legal any more
+        for row, one in zip(rows.tolist(), map(self._form.of, observations, masks), strict=True):
+            final[row] = one
+        infos = {
+            key: np.where(ended if value.ndim == 1 else ended[:, None], value, 0)
+            for key, value in self._numbers().items()
+        }
+        if self._form.mask_in_info:
+            infos["action_mask"] = np.zeros((self.num_envs, NUM_ACTIONS), np.int8)
         return {
             "final_obs": final,
-            "_final_obs": ended.copy(),
-            "final_info": self._infos(ended),
+            "_final_obs": ended,
+            "final_info": infos | {f"_{key}": ended.copy() for key in infos},
             "_final_info": ended.copy(),
         }
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Return what each learner may do, bool (N, 78)."""
-        return self._tables.action_mask().astype(np.bool_)
+        return self._tables.action_masks()
 
     def record(self, index: int) -> dict[str, Any]:
         """Return the deal that table `index` is playing, so far, as a record."""

@@ -451,8 +451,7 @@ def test_results_are_new_and_changing_them_does_not_change_the_game():
         for array in arrays(results[-1]):
             array[:] = 77
     parts = [array for result in results for array in arrays(result)]
-    parts += [env._tables.observation, env._tables.action_mask()]
-    parts += [env._tables.games, env._tables.learners]
+    parts += [*env._tables.told, env._tables.games, env._tables.learners]
     for k, part in enumerate(parts):
         assert not any(np.shares_memory(part, other) for other in parts[:k])
 

@@ -402,6 +402,25 @@ def test_without_copies_the_arrays_belong_to_the_environment():
         assert same(held, results[0][0]["observation"])
 
 
+@every_mode
+def test_no_array_is_shared(mode):
+    envs = NapVectorEnv(6, autoreset_mode=mode)
+    rng = np.random.default_rng(0)
+    result = envs.reset(seed=0)
+    held = []
+    for _ in range(15):
+        result = envs.step(legal(envs, result[-1], rng))
+        held += [*arrays(result[0]), *result[1:4], *arrays(result[-1])]
+        ended = result[2] | result[3]
+        if mode is DISABLED and ended.any():
+            result = envs.reset(options={"reset_mask": ended})
+            held += [*arrays(result[0]), *arrays(result[-1])]
+            result[-1]["action_mask"] = envs.action_masks().astype(np.int8)
+    held += [envs._tables.games, envs._tables.learners]
+    for k, one in enumerate(held):
+        assert not any(np.may_share_memory(one, other) for other in held[:k])
+
+
 def test_action_masks_are_bool():
     envs = NapVectorEnv(3)
     observations, infos = envs.reset(seed=0)
