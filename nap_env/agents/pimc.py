@@ -84,10 +84,10 @@ def _best_card(w, g, rules, knowledge, games, worlds, tally):
         if tally["chips"][action] <= NO_VALUE:
             continue
         if best < 0 or side * tally["chips"][action] > side * tally["chips"][best]:
-            best = action
-            ties = 0
+            best = np.int64(action)
+            ties = np.int64(0)
         elif tally["chips"][action] == tally["chips"][best]:
-            ties += 1
+            ties += np.int64(1)
     if ties == 0:
         return best
     g["draws"] = draws  # the same worlds again
@@ -97,7 +97,7 @@ def _best_card(w, g, rules, knowledge, games, worlds, tally):
         if tally["chips"][action] == best_chips:
             more = side * (tally["tricks"][action] - tally["tricks"][best])
             if more > 0 or (more == 0 and _height(g, action) < _height(g, best)):
-                best = action
+                best = np.int64(action)
     return best
 
 
@@ -269,7 +269,7 @@ def _best_call(w, g, rules, knowledge, games, worlds, tally):
             chips = _bid_chips(games, g, rules, bid, tally)
             if best < 0 or chips > best_chips:
                 best_chips = chips
-                best = FIRST_BID + bid
+                best = np.int64(FIRST_BID + bid)
     if g["phase"] == HOLD and best == FIRST_BID + g["contract"]:
         best = np.int64(HOLD_ACTION)
     return best
