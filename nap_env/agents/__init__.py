@@ -7,6 +7,7 @@ seat to move may know and on the game's own random stream, never on the games be
 from collections.abc import Callable
 
 from nap_env.agents.agent import Agent
+from nap_env.agents.heuristic import heuristic
 from nap_env.agents.pimc import Pimc
 from nap_env.agents.simple import passer, random
 from nap_env.presets import resolve
@@ -20,6 +21,7 @@ Maker = Callable[[Rules, int, int], Agent]
 AGENTS: dict[str, Maker] = {
     "random": lambda rules, num_players, k: random,
     "passer": lambda rules, num_players, k: passer,
+    "heuristic": lambda rules, num_players, k: heuristic(rules, num_players),
     "pimc-K": Pimc,
     "omniscient": Pimc,
 }
