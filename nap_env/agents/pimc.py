@@ -2,20 +2,21 @@
 
 pimc-K deals K worlds that agree with all that its seat knows (`nap_env.agents.worlds`), solves
 each of them double dummy (`nap_env.solver`) and takes what is best on average. It reads nothing
-that is hidden; omniscient does: it does the same in one world, the true deal. What either can win
-there it can win against opponents who see all cards, so that neither is a bluffer.
+that is hidden; omniscient does: it does the same in one world, the true deal. What either wins
+there it wins against opponents who see all cards, so neither plays for their mistakes.
 
-In the play the average is over the chips of each card, then over the tricks; of cards that are
-still equal the lowest is played. A call is worth what it is expected to bring, in chips of the
-caller, pool included:
+In the play the average is over the chips that each card brings, then over the tricks; of cards
+that are still equal the lowest is played.
 
-* a bid, the contract played by the caller. Trumps are chosen before averaging, and so is the
-  opening lead where it is not free: the caller, too, sees only his own hand. That later players
-  may bid more is left out;
-* a pass, and declining, the standing contract played by its bidder, who chooses the best trumps
-  in each world; nothing, if there is no bid, unless the rules impose one.
+Before the play each legal action is tried: in each world the heuristic acts for everybody up to
+the opening lead, and the contract that this leads to is solved. So a pass costs what others will
+make of it, and a bid may be overbid. The caller's own contract is worth what its best trumps
+bring, or its best opening lead where that is not free: they are chosen before averaging, as the
+caller has to choose by his own hand alone. Where cards are still to come that he will see first,
+the heuristic chooses for him. Chips are those of the settlement, pool and fees included; in the
+play, and against a contract, the solver's price.
 
-A world that the solver gives up (`NODE_CAP`) is left out.
+A world that the solver gives up (`NODE_CAP`) is left out; if all are, the heuristic chooses.
 """
 
 from typing import Any
@@ -23,17 +24,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nap_env.actions import DECLINE, FIRST_BID, NUM_BIDS, PASS
-from nap_env.actions import HOLD as HOLD_ACTION
+from nap_env.actions import FIRST_BID, FIRST_SUIT, NUM_ACTIONS
+from nap_env.agents.heuristic import choose
 from nap_env.agents.worlds import KNOWLEDGE, deal_world, know
 from nap_env.batch import Batch
 from nap_env.cards import JOKER, NUM_RANKS, NUM_SUITS
 from nap_env.engine.kernel import subroutine
-from nap_env.engine.play import begin_play
 from nap_env.engine.settle import settle
-from nap_env.engine.state import AUCTION, HOLD, NAME, PLAY, new_games, next_hand
-from nap_env.engine.step import is_legal, only_action, random_action
-from nap_env.rules import LEAD_ANY, MAX_HAND, TRUMPS_LED, Rules, rules_table
+from nap_env.engine.state import NAME, OVER, PLAY, new_games
+from nap_env.engine.step import is_legal, only_action, step
+from nap_env.rules import LEAD_ANY, TRUMPS_LED, Rules, rules_table
 from nap_env.solver import (
     MADE,
     NO_VALUE,
@@ -48,21 +48,29 @@ from nap_env.solver import (
 NODE_CAP = 100_000
 """Most nodes of one question to the solver."""
 
-_WORLD, _SPARE = range(2)
+_WORLD, _SPARE, _END = range(3)
+"""Scratch games: the world, the same at the opening lead, the same settled."""
 
 _I8 = np.int64
 TALLY = np.dtype(
     [
-        ("worlds", _I8),  # solved
-        ("chips", _I8, FIRST_BID),  # by card or suit name, summed over the worlds: of the contract,
-        ("tricks", _I8, FIRST_BID),  # and what the solver counts as tricks
-        ("suit_tricks", _I8, (NUM_SUITS, MAX_HAND + 1)),  # worlds in which a suit takes so many
-        ("led", _I8, (NUM_BIDS, FIRST_BID)),  # worlds in which a contract is made after a lead
-        ("standing", _I8, MAX_HAND + 1),  # worlds in which the standing bidder takes so many
+        ("worlds", _I8),  # that are counted
+        ("capped", _I8),  # 1: the solver has given up the present one
+        ("own", _I8, NUM_SUITS),  # tricks in it of the seat to move as declarer, by trump suit,
+        ("own_known", _I8),  # if this is 1
+        ("chips", _I8, NUM_ACTIONS),  # by action: its worth, summed over the worlds
+        ("tricks", _I8, NUM_ACTIONS),
+        # And what comes on top, by the trumps or the opening lead chosen; else NO_VALUE.
+        ("led", _I8, (NUM_ACTIONS, FIRST_BID)),
     ],
     align=True,
 )
 """What has been found in the worlds of one decision."""
+
+
+@subroutine
+def _heuristic(g, rules):
+    return choose(g, rules)
 
 
 @subroutine
@@ -74,9 +82,11 @@ def _next_world(g, rules, knowledge, games, worlds):
 
 @subroutine
 def _best_card(w, g, rules, knowledge, games, worlds, tally):
-    """Return the card to play, or the suit to name."""
+    """Return the card to play, or the suit to name; -1 if no world was solved."""
     draws = g["draws"]
     _count_values(w, g, rules, knowledge, games, worlds, np.int64(PRICE), tally["chips"], tally)
+    if tally["worlds"] == 0:
+        return np.int64(-1)
     side = np.int64(1) if g["seat"] == g["declarer"] else np.int64(-1)
     best = np.int64(-1)
     ties = np.int64(0)
@@ -92,9 +102,9 @@ def _best_card(w, g, rules, knowledge, games, worlds, tally):
         return best
     g["draws"] = draws  # the same worlds again
     _count_values(w, g, rules, knowledge, games, worlds, np.int64(TRICKS), tally["tricks"], tally)
-    best_chips = tally["chips"][best]
+    most_chips = tally["chips"][best]
     for action in range(FIRST_BID):
-        if tally["chips"][action] == best_chips:
+        if tally["chips"][action] == most_chips:
             more = side * (tally["tricks"][action] - tally["tricks"][best])
             if more > 0 or (more == 0 and _height(g, action) < _height(g, best)):
                 best = np.int64(action)
@@ -105,7 +115,7 @@ def _best_card(w, g, rules, knowledge, games, worlds, tally):
 def _height(g, action):
     """Return a number that orders cards by what they are worth keeping for."""
     if action >= JOKER:
-        return action
+        return np.int64(action)
     trump = (g["trumps"] >> action) & 1
     return NUM_RANKS * trump + action % NUM_RANKS
 
@@ -126,14 +136,20 @@ def _count_values(w, g, rules, knowledge, games, worlds, count, sums, tally):
 
 
 @subroutine
-def _chips(games, g, rules, seat, bid, tricks):
-    """Return the chips that the seat to move gets if `seat` takes `tricks` in a contract."""
-    games[_SPARE] = g
-    spare = games[_SPARE]
-    spare["declarer"] = seat
-    spare["contract"] = bid
-    settle(spare, rules, tricks, np.int64(-1))
-    return spare["payments"][g["seat"]] - g["payments"][g["seat"]]
+def _play_to_lead(spare, rules, action):
+    """Take an action, then let the heuristic act for everybody up to the opening lead."""
+    step(spare, rules, action)
+    while spare["phase"] != PLAY and spare["phase"] != NAME and spare["phase"] != OVER:
+        step(spare, rules, _heuristic(spare, rules))
+
+
+@subroutine
+def _chips(games, rules, me, tricks):
+    """Return the chips that a seat has got or paid once the declarer has taken so many tricks."""
+    games[_END] = games[_SPARE]
+    end = games[_END]
+    settle(end, rules, tricks, np.int64(-1))
+    return end["payments"][me]
 
 
 @subroutine
@@ -147,155 +163,146 @@ def _is_plain(rules, bid):
 
 
 @subroutine
-def _set_contract(games, rules, seat, bid):
-    """Copy the world and let a seat be about to play a contract in it."""
-    games[_SPARE] = games[_WORLD]
-    spare = games[_SPARE]
-    spare["declarer"] = seat
-    spare["contract"] = bid
-    begin_play(spare, rules)
-
-
-@subroutine
-def _missed(rules, bid):
-    """Return tricks with which a contract that is no plain one is lost."""
+def _outcome(rules, bid, made):
+    """Return tricks with which a contract is made or lost."""
+    if made:
+        return rules["fewest"][bid]
     if rules["most"][bid] < rules["num_tricks"]:
         return rules["most"][bid] + 1
     return rules["fewest"][bid] - 1
 
 
 @subroutine
-def _count_own(w, g, rules, games, bids, tally):
-    """Count what the seat to move can do as declarer in a world; return whether it is solved."""
-    me = g["seat"]
-    solve_suits(w, games[_WORLD], rules, me)
-    if w["capped"] != 0:
-        return False
-    for suit in range(NUM_SUITS):
-        if w["suit_tricks"][suit] >= 0:
-            tally["suit_tricks"][suit, w["suit_tricks"][suit]] += 1
-    for bid in range(NUM_BIDS):
-        if (bids >> bid) & 1 == 0 or _is_plain(rules, bid):
-            continue
-        _set_contract(games, rules, me, bid)
-        solve_actions(w, games[_SPARE], rules, np.int64(MADE))
-        if w["capped"] != 0:
-            return False
-        for action in range(FIRST_BID):
-            tally["led"][bid, action] += w["values"][action]
-    return True
+def _solve_own(w, me, rules, games, tally):
+    """Solve the suits of the seat to move as declarer, once a world if no card changes hands."""
+    spare = games[_SPARE]
+    as_dealt = True
+    for seat in range(rules["num_players"]):
+        as_dealt = as_dealt and spare["hand"][seat] == games[_WORLD]["hand"][seat]
+    if not as_dealt or tally["own_known"] == 0:
+        solve_suits(w, spare, rules, me)
+        tally["capped"] |= w["capped"]
+        tally["own_known"] = np.int64(as_dealt)
+        for suit in range(NUM_SUITS):
+            tally["own"][suit] = w["suit_tricks"][suit]
 
 
 @subroutine
-def _count_standing(w, rules, games, seat, bid, tally):
-    """Count what the standing bidder takes in a world; return whether it is solved."""
-    if _is_plain(rules, bid):
-        solve_suits(w, games[_WORLD], rules, seat)
-        tricks = np.int64(0)
-        for suit in range(NUM_SUITS):
-            tricks = max(tricks, w["suit_tricks"][suit])
+def _add(tally, action, option, chips):
+    """Add the chips that an action brings with a choice of trumps or lead; -1: there is none."""
+    if option < 0:
+        tally["chips"][action] += chips
     else:
-        _set_contract(games, rules, seat, bid)
-        made = solve_position(w, games[_SPARE], rules, np.int64(MADE))
-        tricks = rules["fewest"][bid] if made == 1 else _missed(rules, bid)
-    if w["capped"] != 0:
-        return False
-    tally["standing"][tricks] += 1
-    return True
+        if tally["led"][action, option] == NO_VALUE:
+            tally["led"][action, option] = 0
+        tally["led"][action, option] += chips
 
 
 @subroutine
-def _bid_chips(games, g, rules, bid, tally):
-    """Return what a contract of the seat to move brings in the tallied worlds together."""
-    me = g["seat"]
-    best = np.int64(NO_VALUE)
+def _count_own(w, me, rules, games, action, is_open, tally):
+    """Add what the seat to move gets as declarer, by its choices if they are still open."""
+    spare = games[_SPARE]
+    bid = spare["contract"]
+    lead = np.int64(-1) if is_open else _heuristic(spare, rules)
     if _is_plain(rules, bid):
+        _solve_own(w, me, rules, games, tally)
+        most = np.int64(0)
         for suit in range(NUM_SUITS):
-            chips = np.int64(0)
-            solved = np.int64(0)
-            for tricks in range(rules["num_tricks"] + 1):
-                worlds = tally["suit_tricks"][suit, tricks]
-                if worlds > 0:
-                    chips += worlds * _chips(games, g, rules, me, bid, np.int64(tricks))
-                    solved += worlds
-            if solved > 0:
-                best = max(best, chips)
-        return best
-    won = _chips(games, g, rules, me, bid, rules["fewest"][bid])
-    lost = _chips(games, g, rules, me, bid, _missed(rules, bid))
-    for action in range(FIRST_BID):
-        made = tally["led"][bid, action]
-        if made >= 0:
-            best = max(best, made * won + (tally["worlds"] - made) * lost)
-    return best
+            tricks = tally["own"][suit]
+            if is_open and tricks >= 0:
+                _add(tally, action, FIRST_SUIT + suit, _chips(games, rules, me, tricks))
+            elif lead == JOKER or lead // NUM_RANKS == suit:
+                most = max(most, tricks)
+        if not is_open:
+            _add(tally, action, np.int64(-1), _chips(games, rules, me, most))
+        return
+    solve_actions(w, spare, rules, np.int64(MADE))
+    tally["capped"] |= w["capped"]
+    won = _chips(games, rules, me, _outcome(rules, bid, True))
+    lost = _chips(games, rules, me, _outcome(rules, bid, False))
+    for option in range(FIRST_BID):
+        made = w["values"][option]
+        if made >= 0 and (is_open or option == lead):
+            chips = won if made == 1 else lost
+            _add(tally, action, np.int64(option) if is_open else np.int64(-1), chips)
 
 
 @subroutine
-def _best_call(w, g, rules, knowledge, games, worlds, tally):
-    """Return the bid, or the pass, hold or decline, that is expected to bring most."""
-    bids = g["legal_bids"]
-    if is_legal(g, np.int64(HOLD_ACTION)):
-        bids |= np.int64(1) << g["contract"]
+def _count_action(w, g, rules, knowledge, games, action, tally):
+    """Add what an action brings in the world."""
+    me = g["seat"]
+    games[_SPARE] = games[_WORLD]
+    spare = games[_SPARE]
+    _play_to_lead(spare, rules, action)
+    bid = spare["contract"]
+    if spare["phase"] == OVER:  # all have passed
+        _add(tally, action, np.int64(-1), spare["payments"][me])
+    elif spare["declarer"] == me:
+        # The same hand in the same contract whatever the world is.
+        settled = action == FIRST_BID + bid or bid == g["contract"]
+        is_open = settled and spare["hand"][me] & knowledge["unseen"] == 0
+        _count_own(w, me, rules, games, action, is_open, tally)
+    else:
+        price = solve_position(w, spare, rules, np.int64(PRICE))
+        tally["capped"] |= w["capped"]
+        _add(tally, action, np.int64(-1), spare["payments"][me] - price)
+
+
+@subroutine
+def _best_action(w, g, rules, knowledge, games, worlds, tallies):
+    """Return what is best before the play; -1 if no world was solved."""
+    tally = tallies[0]
     tally["worlds"] = 0
-    for tricks in range(MAX_HAND + 1):
-        tally["standing"][tricks] = 0
-        for suit in range(NUM_SUITS):
-            tally["suit_tricks"][suit, tricks] = 0
-    for bid in range(NUM_BIDS):
-        for action in range(FIRST_BID):
-            tally["led"][bid, action] = 0
-    bidder = g["declarer"]
-    standing = g["contract"]
-    if standing < 0 and rules["imposed_bid"] >= 0:
-        standing = rules["imposed_bid"]
-        bidder = next_hand(g, rules, g["dealer"])
+    for action in range(NUM_ACTIONS):
+        tally["chips"][action] = 0
+        for option in range(FIRST_BID):
+            tally["led"][action, option] = NO_VALUE
     for _ in range(max(worlds, 1)):
         _next_world(g, rules, knowledge, games, worlds)
-        solved = _count_own(w, g, rules, games, bids, tally)
-        if solved and standing >= 0:
-            solved = _count_standing(w, rules, games, bidder, standing, tally)
-        if solved:
-            tally["worlds"] += 1
+        tallies[1] = tally
+        tally["worlds"] += 1
+        tally["capped"] = 0
+        tally["own_known"] = 0
+        for action in range(NUM_ACTIONS):
+            if is_legal(g, action) and tally["capped"] == 0:
+                _count_action(w, g, rules, knowledge, games, np.int64(action), tally)
+        if tally["capped"] != 0:
+            tallies[0] = tallies[1]
     best = np.int64(-1)
-    best_chips = np.int64(0)
-    if g["legal"] != 0:  # declining or passing
-        best = np.int64(DECLINE if g["phase"] == HOLD else PASS)
-        for tricks in range(rules["num_tricks"] + 1):
-            if tally["standing"][tricks] > 0:
-                chips = _chips(games, g, rules, bidder, standing, np.int64(tricks))
-                best_chips += tally["standing"][tricks] * chips
-    for bid in range(NUM_BIDS):
-        if (bids >> bid) & 1:
-            chips = _bid_chips(games, g, rules, bid, tally)
-            if best < 0 or chips > best_chips:
-                best_chips = chips
-                best = np.int64(FIRST_BID + bid)
-    if g["phase"] == HOLD and best == FIRST_BID + g["contract"]:
-        best = np.int64(HOLD_ACTION)
+    most = np.int64(0)
+    for action in range(NUM_ACTIONS):
+        if is_legal(g, action) and tally["worlds"] > 0:
+            chips = np.int64(NO_VALUE)
+            for option in range(FIRST_BID):
+                chips = max(chips, tally["led"][action, option])
+            chips = tally["chips"][action] + (chips if chips != NO_VALUE else 0)
+            if best < 0 or chips > most:
+                best = np.int64(action)
+                most = chips
     return best
 
 
 @subroutine
-def _choose(w, g, rules, knowledge, games, worlds, tally):
+def _choose(w, g, rules, knowledge, games, worlds, tallies):
     """Return what the seat to move does."""
-    action = only_action(g)
-    if action >= 0:
-        return action
-    w["generation"] += 1  # nothing that was solved for another game may help, or answers would vary
+    best = only_action(g)
+    if best >= 0:
+        return best
+    w["generation"] += 1  # an answer must not depend on what has been solved before
     games[_WORLD] = g
     know(g, rules, knowledge)
     if g["phase"] == PLAY or g["phase"] == NAME:
-        return _best_card(w, g, rules, knowledge, games, worlds, tally)
-    if g["phase"] == AUCTION or g["phase"] == HOLD:
-        return _best_call(w, g, rules, knowledge, games, worlds, tally)
-    return random_action(g)
+        best = _best_card(w, g, rules, knowledge, games, worlds, tallies[0])
+    else:
+        best = _best_action(w, g, rules, knowledge, games, worlds, tallies)
+    return best if best >= 0 else _heuristic(g, rules)
 
 
 @subroutine
 def _choose_rows(work, all_games, table, rows, knowledge, games, worlds, tallies, actions):
     for k in range(len(rows)):
         actions[k] = _choose(
-            work[0], all_games[rows[k]], table[0], knowledge[0], games, worlds, tallies[0]
+            work[0], all_games[rows[k]], table[0], knowledge[0], games, worlds, tallies
         )
 
 
@@ -320,21 +327,20 @@ class Pimc:
             self._scratch = (
                 new_work(NODE_CAP),
                 np.zeros(1, KNOWLEDGE),
-                new_games(2),
-                np.zeros(1, TALLY),
+                new_games(3),
+                np.zeros(2, TALLY),
             )
-        work, knowledge, scratch, tally = self._scratch
+        work, knowledge, scratch, tallies = self._scratch
         actions = np.empty(len(rows), np.int64)
-        rows = np.asarray(rows, np.int64)
         _choose_rows(
             work,
             games.games,
             self._table,
-            rows,
+            np.ascontiguousarray(rows, np.int64),
             knowledge,
             scratch,
             np.int64(self._worlds),
-            tally,
+            tallies,
             actions,
         )
         return actions
