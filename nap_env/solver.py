@@ -10,21 +10,19 @@ on top; cards of one hand that no live card parts are one choice; tricks that ar
 whatever is played end the search; positions at the start of a trick are remembered, and two of
 them are one if each suit's cards lie in the same hands from the lowest to the highest.
 
-Compiled callers use `solve_position`, `solve_actions` and `solve_deal` on a record `w` of dtype
-WORK (`new_work()[0]`, one a thread), everybody else `Solver`.
+Compiled callers use `solve_position`, `solve_actions`, `solve_suits` and `solve_deal` on a record
+`w` of dtype WORK (`new_work()[0]`, one a thread), everybody else `Solver`.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from nap_env.actions import ACTIONS, FIRST_BID, FIRST_SUIT, NUM_BIDS
 from nap_env.cards import JOKER, JOKER_MASK, NUM_RANKS, NUM_SUITS, SUIT_MASK
-from nap_env.engine.kernel import PackageCache, kernel
+from nap_env.engine.kernel import kernel, subroutine
 from nap_env.engine.play import right_cards
 from nap_env.engine.settle import price_of
 from nap_env.engine.state import NAME, PLAY, lane, lowest_bit, next_hand, popcount
@@ -107,25 +105,12 @@ WORK = np.dtype(
     align=True,
 )
 
-_Function = TypeVar("_Function", bound=Callable[..., object])
-
 
 def new_work(node_cap: int = NODE_CAP) -> npt.NDArray[np.void]:
     """Return WORK (1,). Most of its memory is touched only by large deals."""
     work = np.zeros(1, WORK)
     work["cap"] = node_cap
     return work
-
-
-def _function(function: _Function) -> _Function:
-    """Compile like `kernel`, but as a function that is called.
-
-    A function that calls itself cannot be inlined, and large ones would be compiled many times.
-    """
-    compiled: Any = numba.njit(nogil=True)(function)
-    if compiled is not function:
-        compiled._cache = PackageCache(function)
-    return cast(_Function, compiled)
 
 
 @kernel
@@ -311,7 +296,7 @@ def _remember(w, slot, key, left, answer):
     w["answers"][slot] = (w["generation"] << 4) | (left << 1) | answer
 
 
-@_function
+@subroutine
 def _search(w, seat, placed, suit, best, winner, left, goal, live):
     """Return 1 if the declarer reaches his goal from here, else 0.
 
@@ -458,7 +443,7 @@ def _place_suit(w, suit, base, count):
         w["suit_at"][place] = mask
 
 
-@_function
+@subroutine
 def _relabel(w, g, rules, trump):
     """Relabel the cards in play for a trump suit, -1 for none, and the decision at the root."""
     best = np.int64(0)
@@ -537,7 +522,7 @@ def _relabelled(w, cards):
     return places
 
 
-@_function
+@subroutine
 def _set_levels(w, g, rules, count):
     """Write what the possible outcomes are worth, low to high, and the goals to reach them.
 
@@ -578,7 +563,7 @@ def _worth(g, rules, count, tricks):
     return price if made else -price
 
 
-@_function
+@subroutine
 def _is_reached(w, options, goal):
     """Return whether the declarer reaches a goal when the seat to move has these options."""
     every = (np.int64(2) << w["left"]) - 1
@@ -624,7 +609,7 @@ def _is_reached(w, options, goal):
     return reached != 0
 
 
-@_function
+@subroutine
 def _find_best(w, options, low):
     """Return the highest level that the declarer reaches, `low` if none above it."""
     high = w["num_levels"] - 1
@@ -639,7 +624,7 @@ def _find_best(w, options, low):
     return low
 
 
-@_function
+@subroutine
 def _options(g, rules, trump):
     """Return the cards that the seat to move may play under a trump suit (or -1), real cards.
 
@@ -675,7 +660,7 @@ def _begin(w):
     w["capped"] = 0
 
 
-@_function
+@subroutine
 def solve_position(w, g, rules, count):
     """Return what the position is worth to the declarer with best play, UNKNOWN if capped.
 
@@ -691,7 +676,7 @@ def solve_position(w, g, rules, count):
     return _solve_position(w, g, rules)
 
 
-@_function
+@subroutine
 def _solve_position(w, g, rules):
     """Return the position's worth at levels that are set."""
     low = np.int64(0)
@@ -705,7 +690,7 @@ def _solve_position(w, g, rules):
     return np.int64(UNKNOWN) if w["capped"] != 0 else w["level"][low]
 
 
-@_function
+@subroutine
 def solve_actions(w, g, rules, count):
     """Write what the position is worth after each action of the seat to move into `values`.
 
@@ -732,7 +717,7 @@ def solve_actions(w, g, rules, count):
             _put_value(w, lowest_bit(card), _relabelled(w, card))
 
 
-@_function
+@subroutine
 def _put_value(w, action, options):
     """Write an action's value: the declarer's best of the options that it leaves."""
     # A joker that is led has been here before, with another suit named.
@@ -742,34 +727,28 @@ def _put_value(w, action, options):
     w["values"][action] = value if w["capped"] != 0 else max(known, value)
 
 
-@_function
-def solve_deal(w, g, rules, seat):
-    """Write what a seat can do as declarer in a deal that has not been played into the work area.
+@subroutine
+def solve_suits(w, g, rules, seat):
+    """Write how many tricks a seat can take as declarer into `suit_tricks`, by trump suit.
 
-    `suit_tricks`, by suit: the most tricks with it as trumps, the opening lead free but for fixing
-    them; NO_VALUE where the seat cannot lead it. `bid_made`, by bid: 1 if its contract can be made
-    under its trumps and lead restriction, 0 if not, NO_VALUE if there is no such bid. UNKNOWN
-    where the cap, for the whole call, was hit.
-
-    Args:
-        w: a work area.
-        g: a game before the play, each hand with its cards for the play; unchanged afterwards.
-        rules: its rules.
-        seat: a seat that holds cards.
+    The opening lead is free but for fixing trumps; NO_VALUE where the seat cannot lead the suit,
+    UNKNOWN where the cap, for the whole call, was hit. Arguments as in `solve_deal`.
     """
     _begin(w)
-    was_seat, was_declarer, was_contract = g["seat"], g["declarer"], g["contract"]
-    was_phase, was_suit, was_trumps = g["phase"], g["trump_suit"], g["trumps"]
+    _solve_suits(w, g, rules, seat)
+
+
+@subroutine
+def _solve_suits(w, g, rules, seat):
+    """Write `suit_tricks`."""
+    was_seat, was_declarer = g["seat"], g["declarer"]
     g["seat"] = seat
     g["declarer"] = seat
-    g["trump_suit"] = -1
-    g["trumps"] = rules["joker"]
-    best = np.int64(NO_VALUE)
-    joker = g["hand"][seat] & JOKER_MASK
     w["num_levels"] = rules["num_tricks"] + 1
     for tricks in range(rules["num_tricks"] + 1):
         w["level"][tricks] = tricks
         w["goal"][tricks] = (np.int64(2) << rules["num_tricks"]) - (np.int64(1) << tricks)
+    joker = g["hand"][seat] & JOKER_MASK
     for suit in range(NUM_SUITS):
         options = g["hand"][seat] & _suit_of(suit)
         if (rules["suit_names"] >> (FIRST_SUIT + suit)) & 1:
@@ -779,7 +758,34 @@ def solve_deal(w, g, rules, seat):
             _relabel(w, g, rules, suit)
             tricks = _find_best(w, _relabelled(w, options), np.int64(0))
             w["suit_tricks"][suit] = np.int64(UNKNOWN) if w["capped"] != 0 else tricks
-            best = max(best, tricks)
+    g["seat"], g["declarer"] = was_seat, was_declarer
+
+
+@subroutine
+def solve_deal(w, g, rules, seat):
+    """Write what a seat can do as declarer in a deal that has not been played into the work area.
+
+    `suit_tricks` as in `solve_suits`. `bid_made`, by bid: 1 if its contract can be made under its
+    trumps and lead restriction, 0 if not, NO_VALUE if there is no such bid. UNKNOWN where the
+    cap, for the whole call, was hit.
+
+    Args:
+        w: a work area.
+        g: a game before the play, each hand with its cards for the play; unchanged afterwards.
+        rules: its rules.
+        seat: a seat that holds cards.
+    """
+    _begin(w)
+    _solve_suits(w, g, rules, seat)
+    best = np.int64(NO_VALUE)
+    for suit in range(NUM_SUITS):
+        best = max(best, w["suit_tricks"][suit])
+    was_seat, was_declarer, was_contract = g["seat"], g["declarer"], g["contract"]
+    was_phase, was_suit, was_trumps = g["phase"], g["trump_suit"], g["trumps"]
+    g["seat"] = seat
+    g["declarer"] = seat
+    g["trump_suit"] = -1
+    g["trumps"] = rules["joker"]
     bids = rules["bids"] | rules["must_bid"]
     if rules["imposed_bid"] >= 0:
         bids |= np.int64(1) << rules["imposed_bid"]
@@ -833,7 +839,7 @@ def _count_tricks(worth):
     return worth if worth < -MAX_HAND else abs(worth)
 
 
-@_function
+@subroutine
 def _solve_game(w, g, rules, result):
     result["nodes"] = 0
     if g["phase"] != PLAY and g["phase"] != NAME:
@@ -866,13 +872,13 @@ def _solve_game(w, g, rules, result):
     result["status"] = CAPPED if capped != 0 else SOLVED
 
 
-@_function
+@subroutine
 def _solve_games(work, games, table, results):
     for i in range(len(games)):
         _solve_game(work[0], games[i], table[0], results[i])
 
 
-@_function
+@subroutine
 def _solve_deals(work, games, table, results):
     rules = table[0]
     for i in range(len(games)):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from nap_env.agents.agent import Agent
 from nap_env.agents.heuristic import heuristic
+from nap_env.agents.pimc import Pimc
 from nap_env.agents.simple import passer, random
 from nap_env.presets import resolve
 from nap_env.rules import Rules
@@ -21,6 +22,8 @@ AGENTS: dict[str, Maker] = {
     "random": lambda rules, num_players, k: random,
     "passer": lambda rules, num_players, k: passer,
     "heuristic": lambda rules, num_players, k: heuristic(rules, num_players),
+    "pimc-K": Pimc,
+    "omniscient": Pimc,
 }
 """By name. K in a name stands for a whole number from 1 on, as in `pimc-20`."""
 
