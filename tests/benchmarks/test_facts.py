@@ -48,6 +48,28 @@ def test_a_dealer_who_takes_no_cards_makes_no_other_row():
     assert presets == {"standard": [5, 6]}  # 36 cards, five hands
 
 
+@pytest.mark.parametrize(
+    ("preset", "players", "cards", "pack"),
+    [
+        ("standard", 4, "5", "28, 8-A"),
+        ("parlett", 4, "5", "52"),
+        ("seven_card", 4, "7", "52"),
+        ("pub", 4, "5", "28, 8-A; joker"),
+        ("house", 4, "5", "32, 7-A; a void hand must trump"),
+        ("peel", 4, "5", "52; misère with trumps"),
+        ("mini_3x4", 2, "3", "12, J-A; 3 suits"),
+    ],
+)
+def test_rows_keep_what_the_worth_of_cards_depends_on(preset, players, cards, pack):
+    ((rules, presets),) = situations([preset], [players]).items()
+    assert about(rules, presets) == {
+        "hands": str(players),
+        "cards": cards,
+        "pack": pack,
+        "presets": f"{preset} {players}",
+    }
+
+
 @pytest.mark.parametrize("preset", ["standard", "pub", "peel", "house"])
 def test_counts_are_those_of_the_solver_on_the_same_deals(preset):
     rules, row = row_of(preset, 3, deals=250, seed=7)
