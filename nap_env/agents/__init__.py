@@ -7,6 +7,7 @@ seat to move may know and on the game's own random stream, never on the games be
 from collections.abc import Callable
 
 from nap_env.agents.agent import Agent
+from nap_env.agents.heuristic import heuristic
 from nap_env.agents.simple import passer, random
 from nap_env.presets import resolve
 from nap_env.rules import Rules
@@ -19,6 +20,7 @@ Maker = Callable[[Rules, int, int], Agent]
 AGENTS: dict[str, Maker] = {
     "random": lambda rules, num_players, k: random,
     "passer": lambda rules, num_players, k: passer,
+    "heuristic": lambda rules, num_players, k: heuristic(rules, num_players),
 }
 """By name. K in a name stands for a whole number from 1 on, as in `pimc-20`."""
 

@@ -1,4 +1,4 @@
-"""The decorator of every compiled function of the package."""
+"""The decorators of every compiled function of the package."""
 
 import hashlib
 from collections.abc import Callable
@@ -42,6 +42,17 @@ def kernel(function: _Function) -> _Function:
     Kernels are inlined into each other: a call costs more than most of them do.
     """
     compiled: Any = numba.njit(nogil=True, forceinline=True)(function)
+    if compiled is not function:
+        compiled._cache = PackageCache(function)
+    return cast(_Function, compiled)
+
+
+def subroutine(function: _Function) -> _Function:
+    """Compile like `kernel`, but as a function that is called.
+
+    A function that calls itself cannot be inlined, and large ones would be compiled many times.
+    """
+    compiled: Any = numba.njit(nogil=True)(function)
     if compiled is not function:
         compiled._cache = PackageCache(function)
     return cast(_Function, compiled)
