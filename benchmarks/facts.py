@@ -230,6 +230,7 @@ def solved(rules: Rules, presets: dict[str, list[int]], options: Options) -> dic
     deals = longest_is_best = 0
     total = min(options.deals, num_deals(rules))
     exact = total == num_deals(rules)
+    _solve_first_hands(work, new_games(0), table, made)  # compiles
     start = perf_counter()
     with tqdm(total=total, desc=", ".join(presets), leave=False, disable=None) as progress:
         for games in dealt(rules, options.deals, options.seed):
@@ -270,7 +271,6 @@ def self_played(rules: Rules, num_players: int, options: Options) -> dict[str, A
     listed = [bid.name for bid in rules.all_bids]  # others may be imposed
     scratch = new_games(1)
     contracts, made = np.zeros((2, NUM_BIDS + 1), np.int64)  # the last: nobody has bid
-    start = perf_counter()
     label = f"{rules.name}, {num_players} players"
     with tqdm(total=options.deals, desc=label, leave=False, disable=None) as progress:
         for done in range(0, options.deals, size):
@@ -287,7 +287,6 @@ def self_played(rules: Rules, num_players: int, options: Options) -> dict[str, A
         "rules": rules.name,
         "num_players": num_players,
         "deals": options.deals,
-        "seconds": round(perf_counter() - start, 1),
         "passed": int(contracts[-1]),
         "contracts": {
             name: {"deals": int(contracts[number]), "made": int(made[number])}
