@@ -442,15 +442,21 @@ def table(report: dict[str, Any]) -> str:
         cells.append(f"<= {row['asked']:g}" if row["asked"] else "")
         line = f"{row['cache'] + ' cache, median of ' + str(len(row['times'])):31}"
         lines.append((line + "".join(f"{c:>10}" for c in cells)).rstrip())
+    return "\n".join([*lines, "", origin(report)])
+
+
+def origin(report: dict[str, Any]) -> str:
+    """When and where a report was made, from which commit and with which versions."""
     where = report["machine"]
     state = f"commit {report['commit']}" + (" with changes" if report["dirty"] else "")
-    lines += [
-        "",
-        f"{report['date']}, {state}",
-        f"{where['cpu']}, {where['cores']} cores, on core {where['core']}, load {where['load']}",
-        ", ".join(f"{name} {number}" for name, number in report["versions"].items() if number),
-    ]
-    return "\n".join(lines)
+    core = "" if where["core"] is None else f", on core {where['core']}"
+    return "\n".join(
+        [
+            f"{report['date']}, {state}",
+            f"{where['cpu']}, {where['cores']} cores{core}, load {where['load']}",
+            ", ".join(f"{name} {number}" for name, number in report["versions"].items() if number),
+        ]
+    )
 
 
 def measured(options: Options) -> dict[str, Any]:
