@@ -48,7 +48,7 @@ VECTOR_STEPS = 16  # its steps between two looks at the clock
 WARM_UP_SECONDS = 0.2
 CHUNK_SECONDS = 0.005  # compiled code between two looks at the clock takes at least this long
 
-# What is asked of the standard game at four players (shared/DESIGN.md, section 9), decisions/s.
+# What is asked of the standard game at four players, decisions/s.
 ASKED_RATES = {
     "rollout_4096": 30e6,
     "batch_dense_4096": 12e6,

@@ -9,6 +9,7 @@ A run folder holds
 | state.pt | what `--resume` needs, to go on bit for bit |
 | config.yaml, versions.json | what the run was told, and what it ran on |
 | metrics.jsonl, events.out.* | what is logged, as JSON lines and for TensorBoard |
+| results.json | the measurement at the end, as the last line of output |
 
 `torchrun --nproc-per-node 2 -m training.ppo --threads 1` trains the same network as one process
 with two threads. Every file is written beside its place and moved there, so that one that is there
@@ -309,14 +310,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     # The same deals after every run, so that runs compare.
     weights = run.folder / "last.safetensors"
     results = evaluate(str(weights), config.against, sets=config.eval_sets) if finished else []
-    report(
-        results,
-        run_dir=str(run.folder),
-        finished=finished,
-        decisions=trainer.decisions,
-        deals=trainer.deals,
-        seconds=round(time.perf_counter() - start, 1),
-    )
+    told = {
+        "run_dir": str(run.folder),
+        "finished": finished,
+        "decisions": trainer.decisions,
+        "deals": trainer.deals,
+        "seconds": round(time.perf_counter() - start, 1),
+    }
+    (run.folder / "results.json").write_text(json.dumps({"results": results, **told}) + "\n")
+    report(results, **told)
 
 
 if __name__ == "__main__":

@@ -5,9 +5,12 @@ seat to move may know and on the game's own random stream, never on the games be
 """
 
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
 from nap_env.agents.agent import Agent
 from nap_env.agents.heuristic import heuristic
+from nap_env.agents.network import load_network
 from nap_env.agents.pimc import Pimc
 from nap_env.agents.simple import passer, random
 from nap_env.presets import resolve
@@ -18,12 +21,24 @@ __all__ = ["AGENTS", "Agent", "Maker", "make"]
 Maker = Callable[[Rules, int, int], Agent]
 """Sets a player up: (rules, number of players, K) -> agent. K is 0 for names that end without."""
 
+WEIGHTS = Path(__file__).parent / "weights"
+"""Networks that `training.export` wrote: each file makes an agent of its name."""
+
+
+def _exported(path: Path, rules: Rules, num_players: int, _: int) -> Agent:
+    """Set up the network of a file."""
+    agent = load_network(path)
+    agent.check(rules, num_players)
+    return agent
+
+
 AGENTS: dict[str, Maker] = {
     "random": lambda rules, num_players, k: random,
     "passer": lambda rules, num_players, k: passer,
     "heuristic": lambda rules, num_players, k: heuristic(rules, num_players),
     "pimc-K": Pimc,
     "omniscient": Pimc,
+    **{path.stem: partial(_exported, path) for path in sorted(WEIGHTS.glob("*.npz"))},
 }
 """By name. K in a name stands for a whole number from 1 on, as in `pimc-20`."""
 

@@ -261,6 +261,7 @@ class NetworkAgent:
     """A trained network as a player.
 
     Attributes:
+        rules: what it plays.
         training: what it was trained to play.
         policy: `sampled` draws from its policy with the game's own stream, `argmax` takes the
             likeliest action.
@@ -284,10 +285,10 @@ class NetworkAgent:
                 f"trained on observation layout {training.layout_version}, "
                 f"this nap_env has {LAYOUT_VERSION}"
             )
-        rules = resolve(training.rules, training.options)
-        seen = layout(rules, training.num_players)
+        self.rules = resolve(training.rules, training.options)
+        seen = layout(self.rules, training.num_players)
         self.training, self.policy = training, policy
-        self._table = rules_table(rules, training.num_players)
+        self._table = rules_table(self.rules, training.num_players)
         self._widths = widths_of(seen.size, training.hidden)
         if weights.shape != (num_weights(self._widths),):
             raise ValueError(f"weights: {weights.shape}, ({num_weights(self._widths)},) are needed")
@@ -303,7 +304,7 @@ class NetworkAgent:
             ValueError: says at which it was.
         """
         mine = self.training
-        if resolve(mine.rules, mine.options) != rules or mine.num_players != num_players:
+        if self.rules != rules or mine.num_players != num_players:
             options = f" with {mine.options}" if mine.options else ""
             raise ValueError(
                 f"plays {mine.rules}{options} with {mine.num_players} players, "

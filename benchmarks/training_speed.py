@@ -1,0 +1,287 @@
+"""Decisions trained per second: `python -m benchmarks.training_speed --peers`.
+
+A decision counts when it has been played by the present network and has gone through the loss the
+given number of epochs; forced moves are no decisions. After a warm-up each row runs for `--seconds`
+at a steady state: what is timed is everything that a training run does between two updates, without
+checkpoints and measurements. README.md says what each row is.
+"""
+
+import datetime
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+import tyro
+from tqdm import tqdm
+
+import nap_env
+from training.config import Config
+from training.provenance import commit, machine, versions
+from training.trainer import Trainer
+
+ROWS = {  # name: label, what differs from the options, decisions/s asked
+    "ppo_2x128": ("2 x 128, 2 epochs", {"hidden": (128, 128), "epochs": 2}, 150e3),
+    "ppo_1x128": ("1 x 128, 1 epoch", {"hidden": (128,), "epochs": 1}, 331e3),
+    "ppo_2x256": ("2 x 256, 2 epochs", {"hidden": (256, 256), "epochs": 2}, None),
+}
+PARTS = ("_play", "_improve", "_loss", "_describe")  # methods of Trainer, by what they do
+PEER = "sb3_maskable_ppo"
+PEER_ASKED = 20.0
+WARM_UP_UPDATES = 3
+PEER_ENVS, PEER_STEPS, PEER_BATCH = 128, 64, 2048
+
+
+@dataclass(frozen=True)
+class Options:
+    """Measure decisions trained per second and print a table and one JSON line."""
+
+    seconds: float = 60.0
+    """Length of each measurement."""
+    threads: int = 2
+    """Threads of our rows, and of torch in the peer."""
+    rules: str = "standard"
+    """Rule set."""
+    players: int = 4
+    """Number of players."""
+    peers: bool = False
+    """Measure stable-baselines3's MaskablePPO too, on our vector environment."""
+    seed: int = 0
+    """Seed of networks and deals."""
+
+    def __post_init__(self) -> None:
+        """Refuse lengths that measure nothing."""
+        if not self.seconds > 0:
+            raise ValueError(f"seconds={self.seconds}: more than 0")
+
+
+@contextmanager
+def clocked(trainer: Trainer) -> Iterator[dict[str, float]]:
+    """Measure for how long a trainer is in each of PARTS; `_play` runs in threads side by side."""
+    spent = dict.fromkeys(PARTS, 0.0)
+
+    def wrap(name: str) -> Callable[..., Any]:
+        method = getattr(trainer, name)
+
+        def timed(*arguments: Any) -> Any:
+            start = perf_counter()
+            answer = method(*arguments)
+            spent[name] += perf_counter() - start
+            return answer
+
+        return timed
+
+    for name in PARTS:
+        setattr(trainer, name, wrap(name))
+    yield spent
+
+
+def our_row(options: Options, changes: dict[str, Any]) -> dict[str, Any]:
+    """Train at a steady state; give decisions per second and where the time went."""
+    config = replace(
+        Config(
+            rules=options.rules,
+            num_players=options.players,
+            threads=options.threads,
+            seed=options.seed,
+            total_decisions=10**12,
+        ),
+        **changes,
+    )
+    trainer = Trainer(config)
+    for _ in range(WARM_UP_UPDATES):
+        trainer.update()
+    moves = decisions = updates = 0
+    with clocked(trainer) as spent:
+        start = perf_counter()
+        while (elapsed := perf_counter() - start) < options.seconds:
+            before = trainer.decisions
+            trainer.update()
+            decisions += trainer.decisions - before
+            moves += sum(int(players.games["num_events"].sum()) for players in trainer._players)
+            updates += 1
+    return {
+        "rate": decisions / elapsed,
+        "seconds": elapsed,
+        "updates": updates,
+        "decisions": decisions,
+        "forced": 1 - decisions / moves,
+        "play": spent["_play"] / config.threads / elapsed,
+        "learn": spent["_improve"] / elapsed,
+        "config": {
+            name: getattr(config, name)
+            for name in ("hidden", "epochs", "minibatches", "num_games", "threads")
+        },
+        "precision": "float32",
+    }
+
+
+def peer_row(options: Options) -> dict[str, Any]:
+    """Train MaskablePPO of sb3-contrib with the same network, one seat against random players."""
+    from sb3_contrib import MaskablePPO  # type: ignore[import-not-found]
+    from stable_baselines3.common.callbacks import BaseCallback  # type: ignore[import-not-found]
+    from stable_baselines3.common.vec_env import VecEnv  # type: ignore[import-not-found]
+
+    class Tables(VecEnv):  # type: ignore[misc]
+        """Our vector environment as stable-baselines3 wants it."""
+
+        def __init__(self) -> None:
+            self._env = gymnasium.make_vec(
+                "nap_env:nap/Nap-v0",
+                num_envs=PEER_ENVS,
+                rules=options.rules,
+                num_players=options.players,
+                autoreset_mode="SameStep",
+                flat_obs=True,
+                mask_in="info",
+            )
+            super().__init__(
+                PEER_ENVS, self._env.single_observation_space, self._env.single_action_space
+            )
+
+        def reset(self) -> Any:
+            seen, self._info = self._env.reset(seed=options.seed)
+            return seen
+
+        def step_async(self, actions: Any) -> None:
+            self._actions = actions
+
+        def step_wait(self) -> Any:
+            seen, rewards, ended, cut, self._info = self._env.step(self._actions)
+            return seen, rewards.astype(np.float32), ended | cut, [{} for _ in range(PEER_ENVS)]
+
+        def env_method(self, method_name: str, *_: Any, **__: Any) -> list[Any]:
+            assert method_name == "action_masks"
+            return list(self._info["action_mask"])
+
+        def has_attr(self, attr_name: str) -> bool:
+            return attr_name == "action_masks"
+
+        def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
+            raise AttributeError(attr_name)
+
+        def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
+            raise AttributeError(attr_name)
+
+        def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
+            return [False] * PEER_ENVS
+
+        def close(self) -> None:
+            self._env.close()
+
+    class Clock(BaseCallback):  # type: ignore[misc]
+        """Counts whole iterations after the first one, until the time is up."""
+
+        start = 0.0
+        first = elapsed = decisions = 0
+
+        def _on_rollout_start(self) -> None:
+            if self.num_timesteps and not self.start:
+                self.start, self.first = perf_counter(), self.num_timesteps
+            elif self.start:
+                self.elapsed = perf_counter() - self.start
+                self.decisions = self.num_timesteps - self.first
+
+        def _on_step(self) -> bool:
+            return not self.elapsed > options.seconds
+
+    torch.set_num_threads(options.threads)
+    model = MaskablePPO(
+        "MlpPolicy",
+        Tables(),
+        n_steps=PEER_STEPS,
+        batch_size=PEER_BATCH,
+        n_epochs=2,
+        policy_kwargs={"net_arch": [128, 128]},
+        seed=options.seed,
+        device="cpu",
+    )
+    clock = Clock()
+    model.learn(10**9, callback=clock)
+    return {
+        "rate": clock.decisions / clock.elapsed,
+        "seconds": clock.elapsed,
+        "decisions": clock.decisions,
+        "config": {
+            "net_arch": [128, 128],
+            "n_epochs": 2,
+            "n_envs": PEER_ENVS,
+            "n_steps": PEER_STEPS,
+            "batch_size": PEER_BATCH,
+            "threads": options.threads,
+        },
+        "precision": "float32",
+    }
+
+
+def table(report: dict[str, Any]) -> str:
+    """The report as text for people."""
+    width = 36
+    heads = f"{'decisions trained per second':{width}}{'rate':>9}{'asked':>9}{'forced':>8}"
+    lines = [f"{heads}{'play':>7}{'learn':>7}"]
+    for row in report["results"]:
+        line = f"{row['label']:{width}}{row['rate'] / 1e3:>7.1f} k"
+        line += f"{row['asked'] / 1e3:>7.0f} k" if row["asked"] else f"{'':>9}"
+        if "forced" in row:
+            line += f"{row['forced']:>8.0%}{row['play']:>7.0%}{row['learn']:>7.0%}"
+        lines.append(line)
+    if report["ratio"]:
+        lines.append(
+            f"{'2 x 128 over the peer':{width}}{report['ratio']:>7.1f} x{PEER_ASKED:>7.0f} x"
+        )
+    where = report["machine"]
+    state = f"commit {report['commit']}" + (" with changes" if report["dirty"] else "")
+    lines += [
+        "",
+        f"{report['date']}, {state}",
+        f"{where['cpu']}, {where['cores']} cores, load {where['load']}",
+        ", ".join(f"{name} {number}" for name, number in report["versions"].items() if number),
+    ]
+    return "\n".join(lines)
+
+
+def measured(options: Options) -> dict[str, Any]:
+    """Measure everything the options ask for."""
+    torch.set_num_threads(1)
+    packages = ("numba", "numpy", "torch", "gymnasium", "stable-baselines3", "sb3-contrib")
+    report: dict[str, Any] = {
+        "options": asdict(options),
+        "machine": machine(),
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        **commit(),
+        "versions": {"nap_env": nap_env.__version__, **versions(packages)},
+        "results": [],
+        "ratio": None,
+    }
+    for name, (label, changes, asked) in tqdm(ROWS.items(), unit=" rows", disable=None):
+        row = {"name": name, "label": label, "asked": asked, **our_row(options, changes)}
+        report["results"].append(row)
+    if options.peers:
+        label = "sb3-contrib MaskablePPO, 2 x 128, 2 epochs"
+        row = {"name": PEER, "label": label, "asked": None, **peer_row(options)}
+        report["ratio"] = report["results"][0]["rate"] / row["rate"]
+        report["results"].append(row)
+    return report
+
+
+def main() -> int:
+    """Run the command; gives its exit status."""
+    options = tyro.cli(Options, prog="python -m benchmarks.training_speed")
+    try:
+        report = measured(options)
+    except (ValueError, ModuleNotFoundError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    print(table(report))
+    print(json.dumps(report))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,178 @@
+"""A run as one HTML page: `python -m training.report RUN` writes RUN/report.html.
+
+The page holds the curves of metrics.jsonl as pictures, the results of the measurement at the end,
+and what the run was told and ran on. It needs nothing but itself.
+"""
+
+import base64
+import html
+import io
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import tyro
+import yaml
+
+POINTS = 400  # of a curve, at most: means of neighbouring updates
+
+PLOTS = (  # title, unit, prefixes of the tags; a tag's rest is its label
+    ("Strength on held-out deals", "chips per 100 deals", ("eval/",)),
+    ("Against past networks", "chips per 100 deals", ("league/",)),
+    ("Contracts", "share of the deals", ("nap/bid_", "nap/passed_out")),
+    ("Contracts made", "share of the contracts", ("nap/made_",)),
+    ("What declarers win", "chips per contract", ("nap/chips_",)),
+    ("Entropy", "nats per decision", ("nap/entropy_",)),
+    ("How well returns are foretold", "explained variance", ("losses/explained_variance",)),
+    ("Spread of advantages", "reward", ("losses/advantage_",)),
+    ("How far an update moves the policy", "nats per decision", ("losses/approx_kl",)),
+    ("Speed", "decisions trained per second", ("charts/decisions_per_second",)),
+)
+
+STYLE = """
+body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 68rem; padding: 0 1rem;
+  color: #1c1c1c; background: #fff }
+h1 { font-size: 1.5rem } h2 { font-size: 1.15rem; margin-top: 2rem }
+.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(30rem, 1fr)); gap: 1rem }
+img { width: 100%; height: auto }
+table { border-collapse: collapse } td, th { padding: .2rem .8rem .2rem 0; text-align: left }
+td.number { text-align: right; font-variant-numeric: tabular-nums }
+tr { border-bottom: 1px solid #ddd }
+"""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Draw a run as one HTML page."""
+
+    run: tyro.conf.Positional[Path]
+    """Folder of the run."""
+    out: Annotated[Path | None, tyro.conf.arg(name="out")] = None
+    """File to write; by default report.html in the folder."""
+
+
+def thinned(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> tuple[Any, Any]:
+    """Return at most POINTS points of a curve, means of neighbours."""
+    parts = min(POINTS, len(x))
+    return (
+        [part.mean() for part in np.array_split(x, parts)],
+        [part.mean() for part in np.array_split(y, parts)],
+    )
+
+
+def curves(lines: Sequence[dict[str, float]], prefixes: Sequence[str]) -> dict[str, Any]:
+    """Return the curves whose tags start so, by label: decisions and values."""
+    tags = sorted({tag for line in lines for tag in line if tag.startswith(tuple(prefixes))})
+    found = {}
+    for tag in tags:
+        if tag.endswith("_ci95"):
+            continue
+        rows = [line for line in lines if tag in line]
+        x, y = (np.array([row[name] for row in rows]) for name in ("decisions", tag))
+        prefix = max((each for each in prefixes if tag.startswith(each)), key=len)
+        label = tag.removeprefix(prefix) or tag.partition("/")[2].replace("_", " ")
+        half = [row[f"{tag}_ci95"] for row in rows if f"{tag}_ci95" in row]
+        found[label] = (x, y, np.array(half))
+    return found
+
+
+def draw(title: str, unit: str, found: dict[str, Any]) -> str:
+    """Return a plot as the source of an HTML image."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 3.6), layout="constrained")
+    axes = figure.add_subplot()
+    for label, (x, y, half) in found.items():
+        if len(half) == len(y) > 0:
+            axes.errorbar(x / 1e6, y, yerr=half, capsize=3, label=label, marker="o", ms=3)
+        else:
+            x, y = thinned(x / 1e6, y)
+            axes.plot(x, y, label=label, linewidth=1.4)
+    axes.set_title(title, loc="left")
+    axes.set_xlabel("million decisions trained")
+    axes.set_ylabel(unit)
+    axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+    if len(found) > 1:
+        axes.legend(fontsize=8, ncols=1 + len(found) // 7)
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=120)
+    return f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}"
+
+
+def rows_of(table: dict[str, Any]) -> str:
+    """Return a mapping as the rows of a table."""
+    return "".join(
+        f"<tr><th>{html.escape(str(name))}</th><td>{html.escape(str(value))}</td></tr>"
+        for name, value in table.items()
+    )
+
+
+def results_of(results: Sequence[dict[str, Any]]) -> str:
+    """Return the measurement at the end as a table."""
+    rows = "".join(
+        f"<tr><td>{html.escape(row['against'])}</td><td>{row['format']}</td>"
+        f"<td>{row['policy']}</td><td class=number>{row['chips_per_100']:+.1f}</td>"
+        f"<td class=number>{row['ci95'][0]:+.1f} to {row['ci95'][1]:+.1f}</td>"
+        f"<td class=number>{row['sets']}</td></tr>"
+        for row in results
+    )
+    heads = ("against", "format", "policy", "chips per 100 deals", "95 % interval", "sets")
+    return f"<table><tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr>{rows}</table>"
+
+
+def page(run: Path) -> str:
+    """Return the page of a run.
+
+    Raises:
+        OSError: a file is missing.
+        ValueError: a file is not what a run writes, or nothing has been logged yet.
+    """
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    if not lines:
+        raise ValueError(f"{run / 'metrics.jsonl'}: nothing has been logged yet")
+    told = yaml.safe_load((run / "config.yaml").read_text())
+    where = json.loads((run / "versions.json").read_text())
+    end = run / "results.json"
+    results = json.loads(end.read_text())["results"] if end.exists() else []
+    plots = [
+        f'<img alt="{title}" src="{draw(title, unit, found)}">'
+        for title, unit, prefixes in PLOTS
+        if (found := curves(lines, prefixes))
+    ]
+    decisions, deals = int(lines[-1]["decisions"]), int(lines[-1]["charts/deals"])
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width">'
+        f"<title>{html.escape(run.name)}</title><style>{STYLE}</style>"
+        f"<h1>{html.escape(run.name)}</h1>"
+        f"<p>{html.escape(told['rules'])}, {told['num_players']} players; "
+        f"{decisions:,} decisions in {deals:,} deals, {len(lines):,} updates.</p>"
+        + (f"<h2>At the end</h2>{results_of(results)}" if results else "")
+        + f"<h2>On the way</h2><div class=plots>{''.join(plots)}</div>"
+        f"<h2>Told</h2><table>{rows_of(told)}</table>"
+        f"<h2>Ran on</h2><table>{rows_of(where)}</table></html>\n"
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command.
+
+    Raises:
+        SystemExit: with status 1 for a folder that is not a run.
+    """
+    config = tyro.cli(Config, args=argv, prog="python -m training.report")
+    out = config.out or config.run / "report.html"
+    try:
+        out.write_text(page(config.run))
+    except (OSError, ValueError, KeyError) as error:
+        sys.exit(f"{config.run}: {error}" if isinstance(error, KeyError) else str(error))
+    print(out)
+
+
+if __name__ == "__main__":
+    main()
