@@ -13,7 +13,8 @@ A run folder holds
 
 `torchrun --nproc-per-node 2 -m training.ppo --threads 1` trains the same network as one process
 with two threads. Every file is written beside its place and moved there, so that one that is there
-is whole. A run that loses a worker is started again with `--resume`.
+is whole. A run that loses a process goes on from its last checkpoint: by itself with torchrun's
+`--max-restarts` and a `--run-dir`, else with `--resume`.
 
 What is logged to TensorBoard and metrics.jsonl, all against decisions trained:
 
@@ -32,17 +33,19 @@ What is logged to TensorBoard and metrics.jsonl, all against decisions trained:
 | losses/advantage_<role> | spread of the advantages, in reward |
 | nap/entropy_<role> | nats per decision; near 0 it has stopped exploring |
 | nap/decisions_per_deal | of all seats together, without forced moves |
-| nap/chips_moved | chips that change hands in a deal, on average |
+| nap/turnover | chips that change hands in a deal, on average |
 | nap/passed_out | share of the deals in which nobody bids |
 | nap/bid_<name> | share of the deals in which this is the contract |
 | nap/made_<name> | share of those deals in which it is made |
 | nap/chips_<name> | what the declarer wins in those deals, on average |
+| nap/expected_<name> | what the network expected to win where it made that bid |
 | league/chips_per_100 | what seats of the network win per 100 deals from those of a past one |
 | eval/<agent> | chips per 100 deals of the network in one seat, the agent in all others |
 | eval/<agent>_ci95 | half the width of its interval |
 """
 
 import json
+import os
 import shutil
 import signal
 import sys
@@ -96,9 +99,11 @@ class Run:
             or config.run_dir
             or Path("runs", f"{name}-{config.seed}-{time.strftime('%Y%m%d-%H%M%S')}")
         )
-        if config.resume:
+        restarted = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0"
+        begun = (self.folder / "state.pt").exists()
+        if config.resume or (begun and restarted):
             self._resume()
-        elif (self.folder / "state.pt").exists():
+        elif begun:
             raise ValueError(f"run_dir={self.folder}: holds a run; --resume goes on with it")
         if self._leads:
             (self.folder / "checkpoints").mkdir(parents=True, exist_ok=True)

@@ -26,6 +26,7 @@ PLOTS = (  # title, unit, prefixes of the tags; a tag's rest is its label
     ("Contracts", "share of the deals", ("nap/bid_", "nap/passed_out")),
     ("Contracts made", "share of the contracts", ("nap/made_",)),
     ("What declarers win", "chips per contract", ("nap/chips_",)),
+    ("What they expected where they bid", "chips per contract", ("nap/expected_",)),
     ("Entropy", "nats per decision", ("nap/entropy_",)),
     ("How well returns are foretold", "explained variance", ("losses/explained_variance",)),
     ("Spread of advantages", "reward", ("losses/advantage_",)),
@@ -80,18 +81,20 @@ def curves(lines: Sequence[dict[str, float]], prefixes: Sequence[str]) -> dict[s
     return found
 
 
-def draw(title: str, unit: str, found: dict[str, Any]) -> str:
-    """Return a plot as the source of an HTML image."""
+def draw(title: str, unit: str, found: dict[str, Any], colours: dict[str, str]) -> str:
+    """Return a plot as the source of an HTML image; a label has the same colour everywhere."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 3.6), layout="constrained")
     axes = figure.add_subplot()
     for label, (x, y, half) in found.items():
         if len(half) == len(y) > 0:
-            axes.errorbar(x / 1e6, y, yerr=half, capsize=3, label=label, marker="o", ms=3)
+            axes.errorbar(
+                x / 1e6, y, half, capsize=3, label=label, marker="o", ms=3, color=colours[label]
+            )
         else:
             x, y = thinned(x / 1e6, y)
-            axes.plot(x, y, label=label, linewidth=1.4)
+            axes.plot(x, y, label=label, linewidth=1.4, color=colours[label])
     axes.set_title(title, loc="left")
     axes.set_xlabel("million decisions trained")
     axes.set_ylabel(unit)
@@ -139,10 +142,13 @@ def page(run: Path) -> str:
     where = json.loads((run / "versions.json").read_text())
     end = run / "results.json"
     results = json.loads(end.read_text())["results"] if end.exists() else []
+    found = {title: curves(lines, prefixes) for title, _, prefixes in PLOTS}
+    labels = dict.fromkeys(label for lines_of in found.values() for label in lines_of)
+    colours = {label: f"C{number % 10}" for number, label in enumerate(labels)}
     plots = [
-        f'<img alt="{title}" src="{draw(title, unit, found)}">'
-        for title, unit, prefixes in PLOTS
-        if (found := curves(lines, prefixes))
+        f'<img alt="{title}" src="{draw(title, unit, found[title], colours)}">'
+        for title, unit, _ in PLOTS
+        if found[title]
     ]
     decisions, deals = int(lines[-1]["decisions"]), int(lines[-1]["charts/deals"])
     return (

@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import distributed
+from torch.distributed.distributed_c10d import PrefixStore
+from torch.distributed.rendezvous import rendezvous
 
 
 class Team:
@@ -29,8 +31,15 @@ class Team:
             if device == "cuda":
                 self._device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
                 torch.cuda.set_device(self._device)
-            distributed.init_process_group("nccl" if device == "cuda" else "gloo")
-            self.rank = distributed.get_rank()
+            store, self.rank, _ = next(rendezvous("env://"))
+            # After a restart the store still knows the addresses of the processes before it.
+            attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+            distributed.init_process_group(
+                "nccl" if device == "cuda" else "gloo",
+                store=PrefixStore(f"attempt {attempt}", store),
+                rank=self.rank,
+                world_size=self.size,
+            )
 
     def add(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the sum of every process's array."""

@@ -18,6 +18,7 @@ from dataclasses import asdict
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import nn
 
@@ -258,7 +259,9 @@ class Trainer:
     def _describe(self, rollouts: Sequence[Rollout], sits: Sequence[Any]) -> dict[str, float]:
         """Return what happened in the deals."""
         bids = [action_id(name) - FIRST_BID for name in self.bids]
-        sums = np.zeros((len(bids), 3))  # deals of each contract, made, chips of the declarer
+        # By contract: deals, those made, chips of the declarer; of declarers whose expectation is
+        # known, how many there are and what they expected.
+        sums = np.zeros((len(bids), 5))
         totals = np.zeros(4)  # deals, chips moved; seats beside past networks, and their chips
         for players, rollout, sat in zip(self._players, rollouts, sits, strict=True):
             games = players.games[: len(rollout.payments)]
@@ -266,23 +269,39 @@ class Trainer:
             totals[:2] += len(games), np.abs(chips).sum() / 2
             mixed = sat.any(1, keepdims=True) & (sat == 0)
             totals[2:] += mixed.sum(), chips[mixed].sum()
+            expected = self._expected(rollout).reshape(-1, self.config.num_players)[: len(games)]
             for k, bid in enumerate(bids):
                 deals = np.flatnonzero((games["contract"] == bid) & (games["declarer"] >= 0))
-                won = chips[deals, games["declarer"][deals]].sum()
-                sums[k] += len(deals), (games["made"][deals] == 1).sum(), won
+                declarer = games["declarer"][deals]
+                won, told = chips[deals, declarer], expected[deals, declarer]
+                known = ~np.isnan(told)
+                made = games["made"][deals] == 1
+                sums[k] += len(deals), made.sum(), won.sum(), known.sum(), told[known].sum()
         sums, totals = self.team.add(sums), self.team.add(totals)
         metrics = {
-            "nap/chips_moved": totals[1] / totals[0],
+            "nap/turnover": totals[1] / totals[0],
             "nap/passed_out": 1 - sums[:, 0].sum() / totals[0],
         }
         if totals[2]:
             metrics["league/chips_per_100"] = 100 * totals[3] / totals[2]
-        for name, (deals, made, won) in zip(self.bids, sums, strict=True):
+        for name, (deals, made, won, known, told) in zip(self.bids, sums, strict=True):
             metrics[f"nap/bid_{name}"] = deals / totals[0]
             if deals:
                 metrics[f"nap/made_{name}"] = made / deals
                 metrics[f"nap/chips_{name}"] = won / deals
+            if known:
+                metrics[f"nap/expected_{name}"] = told / known
         return metrics
+
+    def _expected(self, rollout: Rollout) -> npt.NDArray[np.float64]:
+        """Return the chips that each seat expected where it last bid, NaN if it did not."""
+        rows = rollout.rows
+        action = rollout.actions[rollout.action_starts[:-1] + rows["chosen"]]
+        bids = np.flatnonzero((rows["role"] == IN_AUCTION) & (action >= FIRST_BID))
+        games = max(len(rollout.payments), int(rows["chain"].max()) // self.config.num_players + 1)
+        chips = np.full(games * self.config.num_players, np.nan)
+        chips[rows["chain"][bids]] = rows["value"][bids] * self.training.chips_per_reward
+        return chips
 
     def state(self) -> dict[str, Any]:
         """Return what resuming needs; every process of the team must call it."""

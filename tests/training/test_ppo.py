@@ -356,6 +356,32 @@ def test_two_processes_train_the_network_that_two_threads_train(tmp_path):
             assert mine[name] == pytest.approx(theirs[name], rel=1e-3, abs=1e-3), name
 
 
+def test_a_lost_process_is_replaced_and_the_run_goes_on(tmp_path):
+    run_dir = tmp_path / "run"
+    arguments = command("--total-decisions=30000", run_dir=run_dir)
+    torchrun = [*arguments[:1], "-m", "torch.distributed.run", "--nproc-per-node=2"]
+    process = subprocess.Popen(
+        [*torchrun, "--max-restarts=1", "--standalone", *arguments[1:]],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    wait_for(process, run_dir, 5)
+    workers = subprocess.run(
+        ["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=True
+    ).stdout.split()
+    os.kill(int(workers[-1]), signal.SIGKILL)
+    output, _ = process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert json.loads(output.splitlines()[-1])["finished"]
+    lines = [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()]
+    decisions = [line["decisions"] for line in lines]
+    assert decisions == sorted(set(decisions)) and decisions[-1] >= 30000
+    # Nothing is lost but what came after the last checkpoint: the deals are those of one run.
+    assert [line["charts/deals"] for line in lines] == [64 * k for k in range(1, len(lines) + 1)]
+
+
 @pytest.mark.slow
 def test_smoke_run(tmp_path):
     command = [sys.executable, "-m", "training.ppo", "--config", "configs/smoke.yaml"]
