@@ -237,7 +237,7 @@ class Row:
 
 
 def _per_100(chips: float) -> float:
-    return round(100 * float(chips), 2)
+    return round(100 * float(chips), 2) + 0.0  # no -0.0
 
 
 def t_interval(chips: Floats, level: float = 0.95) -> tuple[float, float]:
@@ -525,13 +525,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             draw_matrix(results, config.matrix)
     except (OSError, ValueError) as error:
         sys.exit(str(error))
-    packages = (
-        "nap_env",
-        "numpy",
-        "numba",
-        "scipy",
-        *(["torch"] if "torch" in sys.modules else []),
-    )
+    packages = ["numpy", "numba", "scipy", *["torch"] * ("torch" in sys.modules)]
     report(
         results,
         seed=config.seed,
