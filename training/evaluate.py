@@ -51,7 +51,7 @@ RESAMPLES = 2000
 REHEARSALS = 20  # for each set
 CONTROL_SHARE = 10  # one set in so many is also played by the agent against itself
 CONTROL_LEVEL = 0.999  # so that the control cries wolf once in a thousand rows
-MOST_BINS, FEWEST_BIDS = 10, 50  # bins of the calibration, and bids in a bin
+MOST_BINS, FEWEST_BIDS = 5, 50  # bins of the calibration, and bids in a bin
 FORMATS = ("1-vs-rest", "rest-vs-1")
 
 
@@ -456,9 +456,10 @@ def _calibrations(results: Sequence[dict[str, Any]]) -> Iterator[str]:
         return
     for number, (result, head) in enumerate(_heads(results)):
         if number == 0:
-            yield f"{'where it bids, chips':<{len(head)}}{'bids':>8}{'expected':>10}{'got':>8}"
+            yield f"{'chips where it bids':<{len(head)}}{'bids':>8}{'expected':>10}{'got':>8}"
         for told in result["calibration"] or []:
             yield f"{head}{told['bids']:>8}{told['expected']:>+10.2f}{told['got']:>+8.2f}"
+    yield "expected: by weights, which learn it from play against themselves"
 
 
 def draw_matrix(results: Sequence[dict[str, Any]], path: Path) -> None:
