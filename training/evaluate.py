@@ -339,8 +339,8 @@ def evaluate(
     """
     chosen, players, entrants = enter([agent, *against], seed, rules, options, num_players)
     if every_pair:
-        first = [policies[0] for policies in entrants]
-        pairs = [(one, other, FORMATS[0]) for one in first for other in first]
+        each = {policies[0].name: policies[0] for policies in entrants}.values()
+        pairs = [(one, other, FORMATS[0]) for one in each for other in each]
     else:
         formats = FORMATS if players > 2 else FORMATS[:1]  # at two they are one
         pairs = [
@@ -470,7 +470,7 @@ def draw_matrix(results: Sequence[dict[str, Any]], path: Path) -> None:
     size = len(names)
     chips = np.array([result["chips_per_100"] for result in results]).reshape(size, size)
     reach = np.array([np.ptp(result["ci95"]) / 2 for result in results]).reshape(size, size)
-    figure = Figure(figsize=(3 + 1.4 * size, 1.6 + 0.9 * size), layout="constrained")
+    figure = Figure(figsize=(4 + 1.2 * size, 2 + 0.8 * size), layout="constrained")
     axes = figure.add_subplot()
     most = max(float(np.abs(chips).max()), 1.0)
     image = axes.imshow(chips, cmap="RdBu", vmin=-most, vmax=most, aspect="auto")
@@ -487,9 +487,12 @@ def draw_matrix(results: Sequence[dict[str, Any]], path: Path) -> None:
     axes.set_yticks(range(size), [label(name) for name in names])
     axes.set_xlabel("in all other seats")
     axes.set_ylabel("in one seat")
-    first = results[0]
-    axes.set_title(f"{first['rules']}, {first['num_players']} players, {first['sets']} sets")
-    figure.colorbar(image, label="chips per 100 deals, ± half of the 95 % interval")
+    axes.set_title(
+        f"{results[0]['rules']}, {results[0]['num_players']} players\n"
+        "chips per 100 deals ± half of the 95 % interval",
+        fontsize="medium",
+    )
+    figure.colorbar(image)
     figure.savefig(path, dpi=150)
 
 

@@ -257,7 +257,8 @@ def test_fixed_seeds_give_the_same_output(capsys):
 
 def test_every_pair_and_its_picture(checkpoint, tmp_path, capsys):
     path = tmp_path / "matrix.png"
-    main([checkpoint, "--against", "random", "passer", "--sets", "30", "--matrix", str(path)])
+    against = ["random", "passer", "random"]  # one of them twice
+    main([checkpoint, "--against", *against, "--sets", "30", "--matrix", str(path)])
     results = json.loads(capsys.readouterr().out.splitlines()[-1])["results"]
     names = [checkpoint, "random", "passer"]
     pairs = [(one, other) for one in names for other in names]
