@@ -130,7 +130,7 @@ def play(
     agent: Entrant,
     other: Entrant,
     *,
-    auction_only: bool = False,
+    stand_in: Agent | None = None,
 ) -> Plays:
     """Play the first deal of each game from `seed`; cards and dealer depend on the seed alone.
 
@@ -142,7 +142,7 @@ def play(
         tested: (P,) the seats of `agent`; `other` plays the rest.
         agent: the one under test.
         other: the one it is measured against.
-        auction_only: stop where the play begins; only the contracts are told.
+        stand_in: plays everybody's cards once the auction is over.
 
     Raises:
         RuntimeError: chips were lost or made.
@@ -158,16 +158,18 @@ def play(
         declarer[playing] = games.games["declarer"][playing]
         contract[playing] = games.games["contract"][playing]
         paid[playing] = games.games["payments"][playing, :players]
-        if auction_only:
-            playing &= ~np.isin(games.games["phase"], (NAME, PLAY))
         actions = games.sample()  # (N,) for forced moves, and games that are through
         decides = playing & (games.action_mask.sum(1) > 1)
+        if stand_in:
+            rows = np.flatnonzero(decides & np.isin(games.games["phase"], (NAME, PLAY)))
+            actions[rows] = stand_in(games, rows)
+            decides[rows] = False
         of_agent = tested[games.seat]
         for entrant, turn in ((agent, of_agent), (other, ~of_agent)):
             rows = np.flatnonzero(decides & turn)
             if rows.size:
                 actions[rows] = entrant.agent(games, rows)
-        rows = np.flatnonzero(decides & of_agent & (actions >= FIRST_BID) & (not auction_only))
+        rows = np.flatnonzero(decides & of_agent & (actions >= FIRST_BID))
         expected = agent.expects(games, rows)
         if expected is not None:
             stated.append((rows, games.seat[rows].astype(np.int64), expected))

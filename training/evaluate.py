@@ -11,9 +11,9 @@ seeds, those of training from even ones; every row is measured on the same deals
 
 Plays of one deal depend on each other, sets do not. So the intervals are over sets: Student's t,
 and a bootstrap that resamples sets. Where the solver covers the rules, a control variate says the
-same with fewer sets (`training.open_cards`). Beside them stand what the agent does, its contracts
-and what it expects of them, and a control: the agent against itself, where anything but 0 means
-that the measurement is broken.
+same with fewer sets (`training.control_variate`). Beside them stand what the agent does, its
+contracts and what it expects of them, and a control: the agent against itself, where anything but
+0 means that the measurement is broken.
 """
 
 import json
@@ -36,17 +36,23 @@ from nap_env.batch import Batch
 from nap_env.rules import Rules
 from training.arena import CHECKPOINT, Bools, Entrant, Floats, Plays, enter, play
 from training.config import JsonObject, Players, at_least
-from training.open_cards import FEATURES, Moments, OpenCards, estimate, reason_against
+from training.control_variate import (
+    NUMBERS,
+    ControlVariate,
+    Moments,
+    estimate,
+    reason_against,
+)
 from training.provenance import commit, machine, versions
 
 BLOCK = 1024  # sets played side by side; --until-width looks at the interval after each block
 MOST_SETS = 1 << 20  # after which --until-width gives up
-FIRST_AUCTIONS = 1 << 30  # from this block of deals on, only auctions are held
+FIRST_REHEARSED = 1 << 30  # from this block of deals on, sets are only rehearsed
 RESAMPLES = 2000
-AUCTIONS = 20  # held for each set
+REHEARSALS = 20  # for each set
 CONTROL_SHARE = 10  # one set in so many is also played by the agent against itself
 CONTROL_LEVEL = 0.999  # so that the control cries wolf once in a thousand rows
-MOST_BINS, FEWEST_BIDS = 10, 50  # bins of the calibration, and bids in a bin
+MOST_BINS, FEWEST_BIDS = 5, 50  # bins of the calibration, and bids in a bin
 FORMATS = ("1-vs-rest", "rest-vs-1")
 
 
@@ -68,10 +74,11 @@ class Config:
     """Deals to measure on, each played once from every seat."""
     until_width: float | None = None
     """Instead of --sets: play on, by 1024 sets, until the 95 % t interval is at most so wide."""
-    auctions: int | None = None
-    """Further deals for each set of which only the auctions are held, for the control variate; 0
-    leaves it out. By default 20, but 0 with players that search, whose names end in a number: their
-    auctions take as long as their play, so that more sets are the faster way."""
+    rehearsals: int | None = None
+    """Further sets for each set that are only rehearsed, for the control variate: the agents hold
+    the auctions, `heuristic` plays the cards; 0 leaves it out. By default 20, but 0 with agents
+    that search (pimc): their auctions take as long as their play, so that
+    more sets are the faster way."""
     matrix: Path | None = None
     """Measure all of them against all, 1-vs-rest, and save a picture of it here (.png)."""
     seed: int = 0
@@ -82,7 +89,7 @@ class Config:
         if not 0 <= self.seed < 2**31:
             raise ValueError(f"seed={self.seed}: must be from 0 to 2**31 - 1")
         at_least(2, "sets", self.sets)  # an interval needs two
-        at_least(0, "auctions", self.auctions or 0)
+        at_least(0, "rehearsals", self.rehearsals or 0)
         if self.until_width is not None and not self.until_width > 0:
             raise ValueError(f"until_width={self.until_width}: must be above 0")
         if self.matrix and self.matrix.suffix != ".png":
@@ -101,39 +108,44 @@ class Row:
         self.agent, self.other, self.format = agent, other, format
         self.rules, self.num_players = rules, num_players
         self._chips: list[Floats] = []  # (n,) each, by set
-        self._features: list[Floats] = []  # (n, 4) each, by set
+        self._numbers: list[Floats] = []  # (n, 6) each, by set
         self._further = Moments()
         # Deals, those made, and chips, by bid and by who declares: 0 the tested side, 1 the other.
         self._contracts = np.zeros((3, 2, NUM_BIDS))
         self._bids: list[Floats] = []  # (2, n) each
 
-    def add(
-        self, games: Batch, seed: int, open_cards: OpenCards | None, *, auction_only: bool
-    ) -> None:
-        """Play a set in each game, seat by seat; or hold only the auctions.
+    def play(self, games: Batch, seed: int) -> None:
+        """Play a set in each game, seat by seat; `seed` is of the deals."""
+        chips = np.zeros(games.num_games)
+        for tested in self._tested():
+            plays = play(games, seed, tested, self.agent, self.other)
+            chips += plays.chips[:, tested].mean(1) / self.num_players
+            self._note(plays, tested)
+        self._chips.append(chips)
+
+    def rehearse(self, games: Batch, seed: int, variate: ControlVariate, *, further: bool) -> None:
+        """Rehearse a set in each game, seat by seat.
 
         Args:
             games: the tables.
             seed: of the deals.
-            open_cards: these deals solved; None for no control variate.
-            auction_only: as for `play`.
+            variate: has solved these deals.
+            further: these sets are not played.
         """
-        chips = np.zeros(games.num_games)
-        features = np.zeros((games.num_games, FEATURES))
+        numbers = np.zeros((games.num_games, NUMBERS))
+        for tested in self._tested():
+            plays = play(games, seed, tested, self.agent, self.other, stand_in=variate.stand_in)
+            numbers += variate.numbers(plays, tested) / self.num_players
+        if further:
+            self._further.add(numbers)
+        else:
+            self._numbers.append(numbers)
+
+    def _tested(self) -> Iterator[Bools]:
+        """Go once round the table: the agent's seats (P,) in each play of a set."""
         for seat in range(self.num_players):
             single = np.arange(self.num_players) == seat
-            tested = single if self.format == FORMATS[0] else ~single
-            plays = play(games, seed, tested, self.agent, self.other, auction_only=auction_only)
-            if open_cards:
-                features += open_cards.features(plays, tested) / self.num_players
-            if not auction_only:
-                chips += plays.chips[:, tested].mean(1) / self.num_players
-                self._note(plays, tested)
-        if auction_only:
-            self._further.add(features)
-        else:
-            self._chips.append(chips)
-            self._features.append(features)
+            yield single if self.format == FORMATS[0] else ~single
 
     def _note(self, plays: Plays, tested: Bools) -> None:
         """Count the contracts of plays, and keep what the agent expected of its bids."""
@@ -176,12 +188,12 @@ class Row:
     def _control_variate(self, chips: Floats) -> dict[str, Any]:
         reason = reason_against(self.rules, self.num_players, len(chips))
         if reason or not self._further.count:
-            return {"none": reason or "no further auctions were held"}
-        mean, interval, sets_ratio = estimate(chips, np.concatenate(self._features), self._further)
+            return {"none": reason or "nothing was rehearsed"}
+        mean, interval, sets_ratio = estimate(chips, np.concatenate(self._numbers), self._further)
         return {
             "chips_per_100": _per_100(mean),
             "ci95": [_per_100(end) for end in interval],
-            "auctions": self._further.count,
+            "rehearsals": self._further.count,
             "sets_ratio": None if sets_ratio is None else round(sets_ratio, 2),
         }
 
@@ -223,7 +235,7 @@ class Row:
 
 
 def _per_100(chips: float) -> float:
-    return round(100 * float(chips), 2)
+    return round(100 * float(chips), 2) + 0.0  # no -0.0
 
 
 def t_interval(chips: Floats, level: float = 0.95) -> tuple[float, float]:
@@ -243,8 +255,13 @@ def bootstrap_interval(chips: Floats) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def _deals(seed: int, block: int) -> int:
+    """Return the seed of a block of deals: odd, so no deal that training sees."""
+    return 2 * (seed << 31 | block) + 1
+
+
 def measure(
-    rows: Sequence[Row], *, sets: int, until_width: float | None, auctions: int, seed: int
+    rows: Sequence[Row], *, sets: int, until_width: float | None, rehearsals: int, seed: int
 ) -> None:
     """Play sets for every row, the same deals for all, in blocks.
 
@@ -252,27 +269,30 @@ def measure(
         rows: of the same rules and players.
         sets: how many, at most.
         until_width: a row is through once its t interval is so narrow, in chips per 100 deals.
-        auctions: further deals for each set of which only the auctions are held.
+        rehearsals: further sets for each set that are only rehearsed.
         seed: of the deals.
     """
     rules, num_players = rows[0].rules, rows[0].num_players
     if reason_against(rules, num_players, sets):
-        auctions = 0
-    open_cards = OpenCards(rules, num_players) if auctions else None
-    total = None if until_width else sets * (1 + auctions) * num_players * len(rows)
+        rehearsals = 0
+    variate = ControlVariate(rules, num_players) if rehearsals else None
+    rounds = 2 + rehearsals if rehearsals else 1
+    total = None if until_width else sets * rounds * num_players * len(rows)
     with tqdm(total=total, unit=" deals", disable=None, leave=False) as bar:
         for block in range(-(-sets // BLOCK)):
             size = min(BLOCK, sets - block * BLOCK)
             games = Batch(rules=rules, num_players=num_players, num_games=size, seed=0)
-            for further in range(1 + auctions):  # 0: the sets themselves
-                number = FIRST_AUCTIONS + block * auctions + further - 1 if further else block
-                deals = 2 * (seed << 31 | number) + 1  # odd: no deal that training sees
-                if open_cards:
-                    games.reset(deals)
-                    open_cards.solve(games)
-                for row in rows:
-                    row.add(games, deals, open_cards, auction_only=further > 0)
-                    bar.update(size * num_players)
+            for row in rows:
+                row.play(games, _deals(seed, block))
+                bar.update(size * num_players)
+            if variate:
+                first = FIRST_REHEARSED + block * rehearsals
+                for number in (block, *range(first, first + rehearsals)):
+                    games.reset(_deals(seed, number))
+                    variate.solve(games)
+                    for row in rows:
+                        row.rehearse(games, _deals(seed, number), variate, further=number != block)
+                        bar.update(size * num_players)
             if until_width:
                 widths = [100 * float(np.ptp(t_interval(row.chips))) for row in rows]
                 rows = [row for row, width in zip(rows, widths, strict=True) if width > until_width]
@@ -286,7 +306,7 @@ def evaluate(
     *,
     sets: int,
     until_width: float | None = None,
-    auctions: int = 0,
+    rehearsals: int = 0,
     seed: int = 0,
     rules: str | None = None,
     options: Mapping[str, Any] | None = None,
@@ -300,8 +320,8 @@ def evaluate(
         against: the same; checkpoints are played against as sampled.
         sets: deals, each played from every seat.
         until_width: instead, the width of the t interval, in chips per 100 deals, to go on to.
-        auctions: further deals for each set of which only the auctions are held, for the control
-            variate; 0 leaves it out.
+        rehearsals: further sets for each set that are only rehearsed, for the control variate; 0
+            leaves it out.
         seed: of the deals and of the agents' choices.
         rules: name of a rule set; by default that of the checkpoints, or `standard`.
         options: rule options that differ from it.
@@ -317,8 +337,8 @@ def evaluate(
     """
     chosen, players, entrants = enter([agent, *against], rules, options, num_players)
     if every_pair:
-        first = [policies[0] for policies in entrants]
-        pairs = [(one, other, FORMATS[0]) for one in first for other in first]
+        each = {policies[0].name: policies[0] for policies in entrants}.values()
+        pairs = [(one, other, FORMATS[0]) for one in each for other in each]
     else:
         formats = FORMATS if players > 2 else FORMATS[:1]  # at two they are one
         pairs = [
@@ -329,7 +349,7 @@ def evaluate(
         ]
     rows = [Row(*pair, chosen, players) for pair in pairs]
     most = MOST_SETS if until_width else sets
-    measure(rows, sets=most, until_width=until_width, auctions=auctions, seed=seed)
+    measure(rows, sets=most, until_width=until_width, rehearsals=rehearsals, seed=seed)
     results = [row.result() for row in rows]
     if not every_pair:
         _add_controls(rows, results, seed)
@@ -341,7 +361,7 @@ def measured(agent: NetworkAgent, against: str, sets: int, seed: int) -> dict[st
     plan = agent.training
     rules, players, others = enter([against], plan.rules, plan.options, plan.num_players)
     row = Row(Entrant("", agent.policy, agent), others[0][0], FORMATS[0], rules, players)
-    measure([row], sets=sets, until_width=None, auctions=0, seed=seed)
+    measure([row], sets=sets, until_width=None, rehearsals=0, seed=seed)
     return row.result()
 
 
@@ -354,7 +374,7 @@ def _add_controls(rows: Sequence[Row], results: Sequence[dict[str, Any]], seed: 
         for row in rows
     }
     sets = max(2, min(BLOCK, *(result["sets"] for result in results)) // CONTROL_SHARE)
-    measure([*controls.values()], sets=sets, until_width=None, auctions=0, seed=seed)
+    measure([*controls.values()], sets=sets, until_width=None, rehearsals=0, seed=seed)
     for result in results:
         chips = controls[result["policy"], result["format"]].chips
         result["control"] = {
@@ -399,7 +419,7 @@ def _strengths(results: Sequence[dict[str, Any]]) -> Iterator[str]:
             title = f"{result['rules']}, {result['num_players']} players"
             yield (
                 f"{title:<{len(head)}}{'chips per 100':>13}  {'95 % by t':<19}{'by bootstrap':<19}"
-                f"{'sets':>6}{'open cards':>12}  {'95 % by t':<19}plain would need"
+                f"{'sets':>6}{'by variate':>12}  {'95 % by t':<19}plain would need"
             )
         line = (
             f"{head}{result['chips_per_100']:>+13.1f}  {_interval(result['ci95']):<19}"
@@ -411,7 +431,7 @@ def _strengths(results: Sequence[dict[str, Any]]) -> Iterator[str]:
             line += f"{variate['sets_ratio'] or 1:.1f} x the sets"
         yield line
     for reason in sorted({result["control_variate"].get("none", "") for result in results} - {""}):
-        yield f"no estimate with open cards: {reason}"
+        yield f"no control variate: {reason}"
     for result in results:
         low, high = result.get("control", {}).get("ci999", (0, 0))
         if not low <= 0 <= high:
@@ -443,9 +463,10 @@ def _calibrations(results: Sequence[dict[str, Any]]) -> Iterator[str]:
         return
     for number, (result, head) in enumerate(_heads(results)):
         if number == 0:
-            yield f"{'where it bids, chips':<{len(head)}}{'bids':>8}{'expected':>10}{'got':>8}"
+            yield f"{'chips where it bids':<{len(head)}}{'bids':>8}{'expected':>10}{'got':>8}"
         for told in result["calibration"] or []:
             yield f"{head}{told['bids']:>8}{told['expected']:>+10.2f}{told['got']:>+8.2f}"
+    yield "expected: by weights, which learn it from play against themselves"
 
 
 def draw_matrix(results: Sequence[dict[str, Any]], path: Path) -> None:
@@ -456,7 +477,7 @@ def draw_matrix(results: Sequence[dict[str, Any]], path: Path) -> None:
     size = len(names)
     chips = np.array([result["chips_per_100"] for result in results]).reshape(size, size)
     reach = np.array([np.ptp(result["ci95"]) / 2 for result in results]).reshape(size, size)
-    figure = Figure(figsize=(3 + 1.4 * size, 1.6 + 0.9 * size), layout="constrained")
+    figure = Figure(figsize=(4 + 1.2 * size, 2 + 0.8 * size), layout="constrained")
     axes = figure.add_subplot()
     most = max(float(np.abs(chips).max()), 1.0)
     image = axes.imshow(chips, cmap="RdBu", vmin=-most, vmax=most, aspect="auto")
@@ -473,9 +494,12 @@ def draw_matrix(results: Sequence[dict[str, Any]], path: Path) -> None:
     axes.set_yticks(range(size), [label(name) for name in names])
     axes.set_xlabel("in all other seats")
     axes.set_ylabel("in one seat")
-    first = results[0]
-    axes.set_title(f"{first['rules']}, {first['num_players']} players, {first['sets']} sets")
-    figure.colorbar(image, label="chips per 100 deals, ± half of the 95 % interval")
+    axes.set_title(
+        f"{results[0]['rules']}, {results[0]['num_players']} players\n"
+        "chips per 100 deals ± half of the 95 % interval",
+        fontsize="medium",
+    )
+    figure.colorbar(image)
     figure.savefig(path, dpi=150)
 
 
@@ -488,16 +512,17 @@ def main(argv: Sequence[str] | None = None) -> None:
     start = perf_counter()
     config = tyro.cli(Config, args=argv, prog="python -m training.evaluate")
     names = (config.agent, *config.against)
-    auctions = config.auctions
-    if auctions is None:
-        auctions = 0 if any(name.rpartition("-")[2].isdecimal() for name in names) else AUCTIONS
+    rehearsals = config.rehearsals
+    if rehearsals is None:
+        searching = any(name.startswith("pimc-") for name in names)
+        rehearsals = 0 if searching else REHEARSALS
     try:
         results = evaluate(
             config.agent,
             config.against,
             sets=config.sets,
             until_width=config.until_width,
-            auctions=auctions,
+            rehearsals=rehearsals,
             seed=config.seed,
             rules=config.rules,
             options=config.options,

@@ -11,7 +11,7 @@ from nap_env.actions import PASS
 from nap_env.agents import AGENTS, make
 from nap_env.agents.network import NetworkAgent, Training, widths_of
 from nap_env.batch import Batch
-from nap_env.engine.state import OVER
+from nap_env.engine.state import AUCTION, OVER
 from nap_env.engine.step import step
 from nap_env.observation import LAYOUT_VERSION
 from nap_env.presets import PRESETS, resolve
@@ -83,7 +83,7 @@ def test_every_table_can_be_measured_and_equals_come_out_at_0(rules, players):
 
 
 def test_passing_beats_random_bidding_by_either_estimate():
-    row, turned = evaluate("passer", ["random"], sets=2000, auctions=8)
+    row, turned = evaluate("passer", ["random"], sets=2000, rehearsals=8)
     # By simulation with another engine: +586 and +213 (LEARNING.md, section 0).
     for result, truth in ((row, 586), (turned, 213)):
         for interval in (
@@ -155,10 +155,20 @@ def test_contracts_are_those_that_the_engine_settles(rules, players, options):
     assert (plays.declarer == settled[0]).all()
     assert (plays.contract[bid] == settled[1][bid]).all()
     assert (plays.made[bid] == (settled[2][bid] == 1)).all()
-    held = play(games, 1, alone(0, players), RANDOM, PASSER, auction_only=True)
-    if not games.rules.exchanges:
-        assert (held.declarer == plays.declarer).all()
-        assert (held.contract == plays.contract).all()
+
+
+def test_a_stand_in_plays_the_cards_after_the_same_auction(games):
+    plays = play(games, 1, alone(0), RANDOM, PASSER)
+
+    def bidder(games, rows):
+        assert (games.games["phase"][rows] == AUCTION).all()
+        return games.sample(rows)
+
+    agent = Entrant("bidder", "sampled", bidder)
+    rehearsal = play(games, 1, alone(0), agent, PASSER, stand_in=make("heuristic"))
+    assert (rehearsal.declarer == plays.declarer).all()
+    assert (rehearsal.contract == plays.contract).all()
+    assert (rehearsal.made != plays.made).any()
 
 
 def test_the_table_of_contracts_adds_up():
@@ -202,7 +212,7 @@ def test_as_many_sets_give_the_same_however_they_were_asked_for():
     def told(row):
         return {key: value for key, value in row.items() if key != "control"}
 
-    asked = evaluate("passer", ["random"], sets=2048, rules="mini_2x4", num_players=2, auctions=1)
+    asked = evaluate("passer", ["random"], sets=2048, rules="mini_2x4", num_players=2, rehearsals=1)
     width = asked[0]["ci95"][1] - asked[0]["ci95"][0] + 0.1
     reached = evaluate(
         *("passer", ["random"]),
@@ -210,7 +220,7 @@ def test_as_many_sets_give_the_same_however_they_were_asked_for():
         until_width=width,
         rules="mini_2x4",
         num_players=2,
-        auctions=1,
+        rehearsals=1,
     )
     assert told(reached[0]) == told(asked[0])
 
@@ -228,7 +238,7 @@ def test_command_ends_with_json(checkpoint, capsys):
         assert row["agent"] == checkpoint
         assert (row["rules"], row["num_players"], row["sets"]) == ("mini_3p", 3, 50)
         assert row["ci95"][0] <= row["chips_per_100"] <= row["ci95"][1]
-        assert row["control_variate"]["auctions"] == 20 * 50
+        assert row["control_variate"]["rehearsals"] == 20 * 50
         assert sum(told["bids"] for told in row["calibration"]) > 0
     assert {"commit", "dirty", "versions", "seed", "machine", "seconds"} <= set(last)
     assert last["versions"]["numba"]
@@ -244,7 +254,8 @@ def test_fixed_seeds_give_the_same_output(capsys):
 
 def test_every_pair_and_its_picture(checkpoint, tmp_path, capsys):
     path = tmp_path / "matrix.png"
-    main([checkpoint, "--against", "random", "passer", "--sets", "30", "--matrix", str(path)])
+    against = ["random", "passer", "random"]  # one of them twice
+    main([checkpoint, "--against", *against, "--sets", "30", "--matrix", str(path)])
     results = json.loads(capsys.readouterr().out.splitlines()[-1])["results"]
     names = [checkpoint, "random", "passer"]
     pairs = [(one, other) for one in names for other in names]

@@ -7,16 +7,16 @@ from deals import deal
 from nap_env.actions import BIDS
 from nap_env.presets import resolve
 from training.arena import Plays
-from training.open_cards import Moments, OpenCards, estimate, reason_against
+from training.control_variate import ControlVariate, Moments, estimate, reason_against
 
 
 def ended_in(bid, declarer):
-    """The auction of one deal at a table of four."""
+    """A rehearsal of one deal at a table of four."""
     return Plays(
         declarer=np.array([declarer]),
         contract=np.array([BIDS.index(bid) if bid else -1]),
         made=np.array([False]),
-        payments=np.zeros((1, 4), np.int64),
+        payments=np.array([[6, -2, -2, -2]]),
         bids=np.zeros((2, 0)),
     )
 
@@ -32,18 +32,26 @@ def ended_in(bid, declarer):
         (None, -1, [0, 0, 0, 0], [0, 0, 0, 0]),
     ],
 )
-def test_what_a_contract_would_pay_with_open_cards(bid, declarer, alone, others):
+def test_what_a_contract_would_pay_with_open_cards_and_pays_in_the_rehearsal(
+    bid, declarer, alone, others
+):
     hands = {0: "AS KS QS JS TS", 1: "8C 8D 8H 9C 9D"}
-    open_cards = OpenCards(resolve("standard"), 4)
-    open_cards.solve(deal("standard", hands, num_players=4))
+    variate = ControlVariate(resolve("standard"), 4)
+    variate.solve(deal("standard", hands, num_players=4))
     seat_0 = np.arange(4) == 0
     plays = ended_in(bid, declarer)
-    assert open_cards.features(plays, seat_0)[0] == pytest.approx(alone)
-    assert open_cards.features(plays, ~seat_0)[0] == pytest.approx(others)
+    assert variate.numbers(plays, seat_0)[0, :4] == pytest.approx(alone)
+    assert variate.numbers(plays, ~seat_0)[0, :4] == pytest.approx(others)
+    rehearsed = [
+        [6 * (declarer == 0), 6 * (declarer == 1)],
+        [-2 * (declarer == 1), -2 * (declarer == 0)],
+    ]
+    assert variate.numbers(plays, seat_0)[0, 4:] == pytest.approx(rehearsed[0])
+    assert variate.numbers(plays, ~seat_0)[0, 4:] == pytest.approx(rehearsed[1])
 
 
 def test_moments_of_blocks_are_those_of_all():
-    features = np.random.default_rng(0).normal(5, [1, 2, 3, 4], (300, 4))
+    features = np.random.default_rng(0).normal(5, [1, 2, 3, 4, 5, 6], (300, 6))
     moments = Moments()
     for block in np.split(features, [10, 200]):
         moments.add(block)
@@ -56,8 +64,8 @@ def test_the_estimate_is_unbiased_and_its_interval_covers():
 
     def draw(size):
         """Sets as a game has them: mostly nothing, sometimes a price, most of it foretold."""
-        features = rng.choice([-5, 0, 10], (size, 4), p=[0.1, 0.8, 0.1]).astype(float)
-        return features @ [0.9, 0.3, 0.6, 0.2] + rng.normal(0, 2, size), features
+        features = rng.choice([-5, 0, 10], (size, 6), p=[0.1, 0.8, 0.1]).astype(float)
+        return features @ [0.9, 0.3, 0.6, 0.2, 0, 0] + rng.normal(0, 2, size), features
 
     truth = 0.5 * (0.9 + 0.3 + 0.6 + 0.2)  # the mean of a feature is 0.5
     errors, covered, ratios = [], [], []
@@ -79,11 +87,11 @@ def test_the_estimate_is_unbiased_and_its_interval_covers():
 
 def test_further_sets_that_differ_from_the_sets_would_show():
     rng = np.random.default_rng(0)
-    features = rng.normal(0, 1, (2000, 4))
+    features = rng.normal(0, 1, (2000, 6))
     further = Moments()
-    further.add(rng.normal(1, 1, (20000, 4)))
+    further.add(rng.normal(1, 1, (20000, 6)))
     mean, _, _ = estimate(features.sum(1), features, further)
-    assert mean == pytest.approx(4 * 20 / 22, abs=0.3)
+    assert mean == pytest.approx(6 * 20 / 22, abs=0.3)
 
 
 def test_the_reason_against_it():

@@ -1,16 +1,18 @@
-"""The control variate: what the contracts reached would have paid with open cards.
+"""A control variate: what is luck in a set, foretold without playing it.
 
-Most of the luck in a set lies in whether the contracts that its auctions ended in can be made. The
-double-dummy solver knows that from the cards. So each set gets four numbers: the chips that its
-tested seats would have got, on average over its plays,
+Most of the luck in a set lies in the contracts that its auctions end in, and in whether the cards
+let them be made. So each set is rehearsed: the agents hold the auctions, then `heuristic` plays
+everybody's cards, and the double-dummy solver says which contracts can be made with open cards.
+That gives six numbers, chips of the tested seats on average over the plays:
 
-    from contracts of their own that can be made, from contracts of their own that cannot,
-    from the others' contracts that can be made, from the others' contracts that cannot,
+    by open cards, at the bids' prices: from contracts of their own that can be made, from those
+    that cannot, from contracts of the others that can be made, from those that cannot;
+    in the rehearsal: from contracts of their own, from contracts of the others.
 
-at the bids' prices. Their expectation is estimated on many further deals on which only the auctions
-are held and nothing is played; what a set's numbers are above it, times coefficients, is taken off
-the set's result. The coefficients come from the other half of the sets each time, so that the
-estimate stays unbiased, whatever they are and however well open cards foretell the play.
+Their expectation is estimated on many further sets that are only rehearsed. What a set's numbers
+are above it, times coefficients, is taken off the set's result. The coefficients come from the
+other half of the sets each time, so the estimate is unbiased, whatever they are and however badly
+the rehearsal foretells the play.
 """
 
 from dataclasses import dataclass, field
@@ -18,12 +20,13 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import stats  # type: ignore[import-untyped]
 
+from nap_env.agents import make
 from nap_env.batch import Batch
 from nap_env.rules import Rules, rules_table
 from nap_env.solver import Solver
 from training.arena import Bools, Floats, Plays
 
-FEATURES = 4
+NUMBERS = 6
 MOST_CARDS = 25
 """In play: up to so many a deal is solved in 0.2 ms, with 35 in 10 ms, with 49 in a second."""
 
@@ -43,11 +46,12 @@ def reason_against(rules: Rules, num_players: int, sets: int) -> str | None:
     return None
 
 
-class OpenCards:
-    """Which contracts can be made in the deals of a batch: solved once, looked up for each play."""
+class ControlVariate:
+    """Foretells the deals of a batch: solved once, looked up for each rehearsal."""
 
     def __init__(self, rules: Rules, num_players: int) -> None:
-        """Allocate the solver."""
+        """Set up the solver, and who plays in a rehearsal."""
+        self.stand_in = make("heuristic", rules, num_players)
         self._solver = Solver()
         table = rules_table(rules, num_players)[0]
         self._win, self._lose = table["win"], table["lose"]  # chips, by bid number
@@ -60,42 +64,48 @@ class OpenCards:
         deals = self._solver.solve_deals(games.games, games.rules, games.num_players)
         self._can_make: Bools = deals["bid_made"] == 1  # (N, seats, bids)
 
-    def features(self, plays: Plays, tested: Bools) -> Floats:
-        """Return the four numbers of a play of each of these deals: (N, 4)."""
-        rows = np.flatnonzero(plays.declarer >= 0)
-        declarer, contract = plays.declarer[rows], plays.contract[rows]
+    def numbers(self, rehearsal: Plays, tested: Bools) -> Floats:
+        """Return the six numbers (N, 6) of a rehearsal of each of these deals.
+
+        Args:
+            rehearsal: played with `stand_in`.
+            tested: (P,) the seats of the agent under test.
+        """
+        rows = np.flatnonzero(rehearsal.declarer >= 0)
+        declarer, contract = rehearsal.declarer[rows], rehearsal.contract[rows]
         can_make = self._can_make[rows, declarer, contract]
         price = np.where(can_make, self._win[contract], -self._lose[contract])
         own = tested[declarer]
         # The declarer gets the price from each of the others; this is what a tested seat gets.
         share = own * len(tested) / tested.sum() - 1
-        features = np.zeros((len(plays.declarer), FEATURES))
-        features[rows, 2 * ~own + ~can_make] = share * price
-        return features
+        numbers = np.zeros((len(rehearsal.declarer), NUMBERS))
+        numbers[rows, 2 * ~own + ~can_make] = share * price
+        numbers[rows, 4 + ~own] = rehearsal.chips[rows][:, tested].mean(1)
+        return numbers
 
 
 @dataclass
 class Moments:
-    """Mean and covariance of the four numbers, over sets that come in blocks."""
+    """Mean and covariance of the six numbers, over sets that come in blocks."""
 
     count: int = 0
-    total: Floats = field(default_factory=lambda: np.zeros(FEATURES))
-    squares: Floats = field(default_factory=lambda: np.zeros((FEATURES, FEATURES)))
+    total: Floats = field(default_factory=lambda: np.zeros(NUMBERS))
+    squares: Floats = field(default_factory=lambda: np.zeros((NUMBERS, NUMBERS)))
 
-    def add(self, features: Floats) -> None:
-        """Count further sets, (N, 4)."""
-        self.count += len(features)
-        self.total += features.sum(0)
-        self.squares += features.T @ features
+    def add(self, numbers: Floats) -> None:
+        """Count further sets, (N, 6)."""
+        self.count += len(numbers)
+        self.total += numbers.sum(0)
+        self.squares += numbers.T @ numbers
 
     @property
     def mean(self) -> Floats:
-        """The mean (4,)."""
+        """The mean (6,)."""
         return self.total / self.count
 
     @property
     def covariance(self) -> Floats:
-        """The covariance (4, 4)."""
+        """The covariance (6, 6)."""
         mean = self.mean
         covariance: Floats = (self.squares / self.count - np.outer(mean, mean)) * (
             self.count / (self.count - 1)
@@ -104,14 +114,14 @@ class Moments:
 
 
 def estimate(
-    chips: Floats, features: Floats, further: Moments
+    chips: Floats, numbers: Floats, further: Moments
 ) -> tuple[float, tuple[float, float], float | None]:
     """Return what the control variate makes of N sets.
 
     Args:
         chips: (N,) of the tested seats, by set.
-        features: (N, 4) of the same sets.
-        further: of sets of which only the auctions were held.
+        numbers: (N, 6) of the same sets.
+        further: of sets that were only rehearsed.
 
     Returns:
         The mean of `chips`, its 95 % t interval, and how many times as many sets the plain mean
@@ -119,11 +129,11 @@ def estimate(
     """
     size = len(chips)
     half = np.arange(size) % 2
-    above = features - further.mean
+    above = numbers - further.mean
     # The mean of the further sets errs too, which makes smaller coefficients better.
     trust = further.count / (further.count + size)
     taken_off = np.zeros(size)
-    coefficients = np.zeros(FEATURES)  # mean over the sets
+    coefficients = np.zeros(NUMBERS)  # mean over the sets
     for mine in (0, 1):
         others, own = half != mine, half == mine
         design = np.column_stack([np.ones(others.sum()), above[others]])
