@@ -516,7 +516,7 @@ def _exchange(g, rules):
             limit = _EVERY_CARD
     else:
         cards |= _marked(g)
-        most = max(g["marks_due"], g["marks_most"])
+        most = g["marks_most"] if may_stop else g["marks_due"]
     defending = bid >= 0 and g["declarer"] != seat
     for_misere = bid >= 0 and rules["most"][bid] < rules["num_tricks"]
     trumps = rules["joker"]
@@ -528,8 +528,8 @@ def _exchange(g, rules):
     if worst & g["legal"] == 0:
         if may_stop:
             return np.int64(DONE)
-        # The card on the table is the worst one, and yet one of the hand must go.
-        worst = _worst_cards(rules, g["hand"][seat], trumps, unseen, for_misere, 1, _EVERY_CARD)
+        # One must go, though the worst ones are on the table or cannot be marked any more.
+        worst = _worst_cards(rules, g["legal"], trumps, unseen, for_misere, 1, _EVERY_CARD)
     return lowest_bit(worst & g["legal"])
 
 
