@@ -45,7 +45,7 @@ QUESTIONS = {name: TARIFF[name] for name in ("one", "two", "three", "four", "nap
 QUESTIONS["nap, lowest trump led"] = replace(TARIFF["napoleon"], lead="lowest_trump")
 QUESTIONS["nap, lowest side card led"] = replace(TARIFF["wellington"], lead="lowest_plain")
 QUESTIONS["misère"] = TARIFF["misere"]
-PLAYED = ("standard", "parlett", "seven_card")  # presets of the second table, unless told
+PLAYED = ("standard", "parlett")  # presets of the second table, unless told
 SOLVED_SEAT = 0  # which hand of a deal is solved makes no difference
 SOLVED_AT_ONCE = 100  # deals between two looks at the clock
 PLAYED_AT_ONCE = 4096
@@ -59,7 +59,7 @@ class Options:
     tables: tuple[Literal["deals", "self-play"], ...] = ("deals", "self-play")
     """Tables to make."""
     rules: tuple[str, ...] = ()
-    """Presets; by default all are solved, and standard, parlett and seven_card are played."""
+    """Presets; by default all are solved, and standard and parlett are played."""
     players: tuple[int, ...] = ()
     """Numbers of players; by default all that the rules seat."""
     deals: int = 1_000_000
