@@ -4,6 +4,7 @@ AGENTS is the table of all of them. Whatever they play on, their choices depend 
 seat to move may know and on the game's own random stream, never on the games beside it.
 """
 
+import functools
 from collections.abc import Callable
 
 from nap_env.agents.agent import Agent
@@ -23,6 +24,7 @@ AGENTS: dict[str, Maker] = {
     "passer": lambda rules, num_players, k: passer,
     "heuristic": lambda rules, num_players, k: heuristic(rules, num_players),
     "pimc-K": Pimc,
+    "pimc-inference-K": functools.partial(Pimc, infers=True),
     "omniscient": Pimc,
 }
 """By name. K in a name stands for a whole number from 1 on, as in `pimc-20`."""
