@@ -89,16 +89,15 @@ def test_the_lowest_cards_are_a_misere_and_no_three() -> None:
     assert choice("pimc-20", deal("standard", hands, bids=["three", "four", "nap"])) == "pass"
 
 
-def test_the_omniscient_bids_what_makes() -> None:
-    hands = {0: "AS KS JS 8H 8D", 2: "KH QH JH KD QD", 3: "9H TH JD TD 9D"}
-    bids = ["one", "two", "three", "four"]
+@pytest.mark.parametrize(
     # AS and KS draw QS and TS, and JS is the third trick; with 9S beside them JS loses to QS.
-    assert choice("omniscient", deal("standard", {**hands, 1: "QS TS AH AD AC"}, bids=bids)) == (
-        "three"
-    )
-    assert choice("omniscient", deal("standard", {**hands, 1: "QS TS 9S AH AD"}, bids=bids)) == (
-        "two"
-    )
+    ("held", "bid"),
+    [("QS TS AH AD AC", "three"), ("QS TS 9S AH AD", "two")],
+)
+def test_the_omniscient_bids_what_makes(held: str, bid: str) -> None:
+    hands = {0: "AS KS JS 8H 8D", 1: held, 2: "KH QH JH KD QD", 3: "9H TH JD TD 9D"}
+    game = deal("standard", hands, dealer=0, bids=["one", "two", "three", "four"])
+    assert choice("omniscient", act(game, "pass pass pass")) == bid
 
 
 def test_the_last_seat_takes_the_trick_that_beats_the_contract() -> None:
