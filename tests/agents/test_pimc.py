@@ -90,12 +90,12 @@ def test_the_lowest_cards_are_a_misere_and_no_three() -> None:
 
 
 @pytest.mark.parametrize(
-    # AS and KS draw QS and TS, and JS is the third trick; with 9S beside them JS loses to QS.
+    # JS takes the lead of hearts or diamonds that seat 2 makes sooner or later; 8S does not.
     ("held", "bid"),
-    [("QS TS AH AD AC", "three"), ("QS TS 9S AH AD", "two")],
+    [("AS KS JS 8H 8D", "three"), ("AS KS 8S 8H 8D", "two")],
 )
 def test_the_omniscient_bids_what_makes(held: str, bid: str) -> None:
-    hands = {0: "AS KS JS 8H 8D", 1: held, 2: "KH QH JH KD QD", 3: "9H TH JD TD 9D"}
+    hands = {0: held, 1: "QS TS 9S AH AD", 2: "KH QH JH KD QD", 3: "9H TH JD TD 9D"}
     game = deal("standard", hands, dealer=0, bids=["one", "two", "three", "four"])
     assert choice("omniscient", act(game, "pass pass pass")) == bid
 
