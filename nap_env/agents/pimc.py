@@ -2,8 +2,9 @@
 
 pimc-K deals K worlds that agree with all that its seat knows (`nap_env.agents.worlds`), solves
 each of them double dummy (`nap_env.solver`) and takes what is best on average. It reads nothing
-that is hidden; omniscient does: it does the same in one world, the true deal. What either wins
-there it wins against opponents who see all cards, so neither plays for their mistakes.
+that is hidden; omniscient does: it does the same in one world, the true deal. pimc-inference-K
+refuses worlds, as long as its patience lasts, in which the heuristic would have called otherwise
+than the others have; where hands are exchanged it plays like pimc-K.
 
 In the play the average is over the chips that each card brings, then over the tricks; of cards
 that are still equal the lowest is played.
@@ -14,7 +15,8 @@ make of it, and a bid may be overbid. The caller's own contract is worth what it
 bring, or its best opening lead where that is not free: they are chosen before averaging, as the
 caller has to choose by his own hand alone. Where cards are still to come that he will see first,
 the heuristic chooses for him. Chips are those of the settlement, pool and fees included; in the
-play, and against a contract, the solver's price.
+play the solver's price. The solver's defenders see all cards. Real ones do not, for which a call
+allows by `GIFTS`, the play does not.
 
 A world that the solver gives up (`NODE_CAP`) is left out; if all are, the heuristic chooses.
 """
@@ -26,13 +28,22 @@ import numpy.typing as npt
 
 from nap_env.actions import FIRST_BID, FIRST_SUIT, NUM_ACTIONS
 from nap_env.agents.heuristic import choose
-from nap_env.agents.worlds import KNOWLEDGE, deal_world, know
+from nap_env.agents.worlds import CARDS, KNOWLEDGE, deal_world, know
 from nap_env.batch import Batch
 from nap_env.cards import JOKER, NUM_RANKS, NUM_SUITS
 from nap_env.engine.kernel import subroutine
 from nap_env.engine.settle import settle
-from nap_env.engine.state import NAME, OVER, PLAY, new_games
-from nap_env.engine.step import is_legal, only_action, step
+from nap_env.engine.state import (
+    AUCTION,
+    EVENT_SEAT,
+    NAME,
+    OVER,
+    PLAY,
+    lowest_bit,
+    new_games,
+    next_hand,
+)
+from nap_env.engine.step import is_legal, only_action, open_deal, step
 from nap_env.rules import LEAD_ANY, TRUMPS_LED, Rules, rules_table
 from nap_env.solver import (
     MADE,
@@ -48,10 +59,19 @@ from nap_env.solver import (
 NODE_CAP = 100_000
 """Most nodes of one question to the solver."""
 
+GIFTS = 25
+"""Deals in a hundred in which defenders who do not see all cards give the declarer a trick."""
+
 _WORLD, _SPARE, _END = range(3)
 """Scratch games: the world, the same at the opening lead, the same settled."""
 
+_TRIES = 30
+"""Worlds dealt until one agrees with the calls; the last is taken as it is."""
+
 _I8 = np.int64
+SETTINGS = np.dtype([("worlds", _I8), ("tries", _I8), ("gifts", _I8)])
+"""K, or 0 for the true deal; how many worlds may be refused for the calls; GIFTS or 0."""
+
 TALLY = np.dtype(
     [
         ("worlds", _I8),  # that are counted
@@ -74,17 +94,53 @@ def _heuristic(g, rules):
 
 
 @subroutine
-def _next_world(g, rules, knowledge, games, worlds):
-    """Make the next world, unless there is only the true one."""
-    if worlds > 0:
-        deal_world(g, rules, knowledge, games[_WORLD])
+def _calls_agree(g, rules, games):
+    """Return whether the heuristic, with the hands of the world, would have called as was called.
+
+    For rules without exchanges: a hand is what a seat holds and has played.
+    """
+    games[_SPARE] = games[_WORLD]
+    spare = games[_SPARE]
+    place = 0
+    seat = g["dealer"]
+    for _ in range(rules["hands"]):
+        seat = next_hand(g, rules, seat)
+        hand = spare["hand"][seat] | (spare["seen"][seat] & CARDS)
+        while hand != 0:
+            spare["pack"][place] = lowest_bit(hand)
+            hand &= hand - 1
+            place += 1
+    spare["pool"] = g["first_pool"]
+    spare["multiplier"] = g["first_multiplier"]
+    open_deal(spare, rules)
+    event = 0
+    while event < g["num_events"] and spare["phase"] == AUCTION:
+        action = np.int64(g["events"][event] & (EVENT_SEAT - 1))
+        if spare["seat"] != g["seat"] and _heuristic(spare, rules) != action:
+            return False
+        step(spare, rules, action)
+        event += 1
+    return True
 
 
 @subroutine
-def _best_card(w, g, rules, knowledge, games, worlds, tally):
+def _next_world(g, rules, knowledge, games, settings):
+    """Make the next world, unless there is only the true one."""
+    if settings["worlds"] == 0:
+        return
+    deal_world(g, rules, knowledge, games[_WORLD])
+    if rules["private_planes"] == 0:
+        for _ in range(settings["tries"]):
+            if _calls_agree(g, rules, games):
+                return
+            deal_world(g, rules, knowledge, games[_WORLD])
+
+
+@subroutine
+def _best_card(w, g, rules, knowledge, games, settings, tally):
     """Return the card to play, or the suit to name; -1 if no world was solved."""
     draws = g["draws"]
-    _count_values(w, g, rules, knowledge, games, worlds, np.int64(PRICE), tally["chips"], tally)
+    _count_values(w, g, rules, knowledge, games, settings, np.int64(PRICE), tally["chips"], tally)
     if tally["worlds"] == 0:
         return np.int64(-1)
     side = np.int64(1) if g["seat"] == g["declarer"] else np.int64(-1)
@@ -101,7 +157,7 @@ def _best_card(w, g, rules, knowledge, games, worlds, tally):
     if ties == 0:
         return best
     g["draws"] = draws  # the same worlds again
-    _count_values(w, g, rules, knowledge, games, worlds, np.int64(TRICKS), tally["tricks"], tally)
+    _count_values(w, g, rules, knowledge, games, settings, np.int64(TRICKS), tally["tricks"], tally)
     most_chips = tally["chips"][best]
     for action in range(FIRST_BID):
         if tally["chips"][action] == most_chips:
@@ -121,13 +177,13 @@ def _height(g, action):
 
 
 @subroutine
-def _count_values(w, g, rules, knowledge, games, worlds, count, sums, tally):
+def _count_values(w, g, rules, knowledge, games, settings, count, sums, tally):
     """Add up what each action is worth in the worlds; NO_VALUE or below where it is not legal."""
     tally["worlds"] = 0
     for action in range(FIRST_BID):
         sums[action] = 0
-    for _ in range(max(worlds, 1)):
-        _next_world(g, rules, knowledge, games, worlds)
+    for _ in range(max(settings["worlds"], 1)):
+        _next_world(g, rules, knowledge, games, settings)
         solve_actions(w, games[_WORLD], rules, count)
         if w["capped"] == 0:
             tally["worlds"] += 1
@@ -144,12 +200,28 @@ def _play_to_lead(spare, rules, action):
 
 
 @subroutine
-def _chips(games, rules, me, tricks):
+def _settled(games, rules, me, tricks):
     """Return the chips that a seat has got or paid once the declarer has taken so many tricks."""
     games[_END] = games[_SPARE]
     end = games[_END]
     settle(end, rules, tricks, np.int64(-1))
     return end["payments"][me]
+
+
+@subroutine
+def _chips(games, rules, me, settings, tricks):
+    """Return hundred times what a seat gets if the declarer could take so many tricks.
+
+    One more, or one less in a misère, in `GIFTS` of a hundred deals.
+    """
+    bid = games[_SPARE]["contract"]
+    more = tricks
+    if rules["most"][bid] == rules["num_tricks"]:
+        more = min(tricks + 1, rules["num_tricks"])
+    elif tricks > rules["most"][bid]:
+        more = tricks - 1
+    chips = (100 - settings["gifts"]) * _settled(games, rules, me, tricks)
+    return chips + settings["gifts"] * _settled(games, rules, me, more)
 
 
 @subroutine
@@ -199,7 +271,7 @@ def _add(tally, action, option, chips):
 
 
 @subroutine
-def _count_own(w, me, rules, games, action, is_open, tally):
+def _count_own(w, me, rules, games, settings, action, is_open, tally):
     """Add what the seat to move gets as declarer, by its choices if they are still open."""
     spare = games[_SPARE]
     bid = spare["contract"]
@@ -210,16 +282,16 @@ def _count_own(w, me, rules, games, action, is_open, tally):
         for suit in range(NUM_SUITS):
             tricks = tally["own"][suit]
             if is_open and tricks >= 0:
-                _add(tally, action, FIRST_SUIT + suit, _chips(games, rules, me, tricks))
+                _add(tally, action, FIRST_SUIT + suit, _chips(games, rules, me, settings, tricks))
             elif lead == JOKER or lead // NUM_RANKS == suit:
                 most = max(most, tricks)
         if not is_open:
-            _add(tally, action, np.int64(-1), _chips(games, rules, me, most))
+            _add(tally, action, np.int64(-1), _chips(games, rules, me, settings, most))
         return
     solve_actions(w, spare, rules, np.int64(MADE))
     tally["capped"] |= w["capped"]
-    won = _chips(games, rules, me, _outcome(rules, bid, True))
-    lost = _chips(games, rules, me, _outcome(rules, bid, False))
+    won = _chips(games, rules, me, settings, _outcome(rules, bid, True))
+    lost = _chips(games, rules, me, settings, _outcome(rules, bid, False))
     for option in range(FIRST_BID):
         made = w["values"][option]
         if made >= 0 and (is_open or option == lead):
@@ -228,7 +300,7 @@ def _count_own(w, me, rules, games, action, is_open, tally):
 
 
 @subroutine
-def _count_action(w, g, rules, knowledge, games, action, tally):
+def _count_action(w, g, rules, knowledge, games, settings, action, tally):
     """Add what an action brings in the world."""
     me = g["seat"]
     games[_SPARE] = games[_WORLD]
@@ -236,20 +308,21 @@ def _count_action(w, g, rules, knowledge, games, action, tally):
     _play_to_lead(spare, rules, action)
     bid = spare["contract"]
     if spare["phase"] == OVER:  # all have passed
-        _add(tally, action, np.int64(-1), spare["payments"][me])
+        _add(tally, action, np.int64(-1), 100 * spare["payments"][me])
     elif spare["declarer"] == me:
         # The same hand in the same contract whatever the world is.
         settled = action == FIRST_BID + bid or bid == g["contract"]
         is_open = settled and spare["hand"][me] & knowledge["unseen"] == 0
-        _count_own(w, me, rules, games, action, is_open, tally)
+        _count_own(w, me, rules, games, settings, action, is_open, tally)
     else:
-        price = solve_position(w, spare, rules, np.int64(PRICE))
+        tricks = abs(solve_position(w, spare, rules, np.int64(TRICKS)))
         tally["capped"] |= w["capped"]
-        _add(tally, action, np.int64(-1), spare["payments"][me] - price)
+        if w["capped"] == 0:
+            _add(tally, action, np.int64(-1), _chips(games, rules, me, settings, tricks))
 
 
 @subroutine
-def _best_action(w, g, rules, knowledge, games, worlds, tallies):
+def _best_action(w, g, rules, knowledge, games, settings, tallies):
     """Return what is best before the play; -1 if no world was solved."""
     tally = tallies[0]
     tally["worlds"] = 0
@@ -257,15 +330,15 @@ def _best_action(w, g, rules, knowledge, games, worlds, tallies):
         tally["chips"][action] = 0
         for option in range(FIRST_BID):
             tally["led"][action, option] = NO_VALUE
-    for _ in range(max(worlds, 1)):
-        _next_world(g, rules, knowledge, games, worlds)
+    for _ in range(max(settings["worlds"], 1)):
+        _next_world(g, rules, knowledge, games, settings)
         tallies[1] = tally
         tally["worlds"] += 1
         tally["capped"] = 0
         tally["own_known"] = 0
         for action in range(NUM_ACTIONS):
             if is_legal(g, action) and tally["capped"] == 0:
-                _count_action(w, g, rules, knowledge, games, np.int64(action), tally)
+                _count_action(w, g, rules, knowledge, games, settings, np.int64(action), tally)
         if tally["capped"] != 0:
             tallies[0] = tallies[1]
     best = np.int64(-1)
@@ -283,7 +356,7 @@ def _best_action(w, g, rules, knowledge, games, worlds, tallies):
 
 
 @subroutine
-def _choose(w, g, rules, knowledge, games, worlds, tallies):
+def _choose(w, g, rules, knowledge, games, settings, tallies):
     """Return what the seat to move does."""
     best = only_action(g)
     if best >= 0:
@@ -292,33 +365,39 @@ def _choose(w, g, rules, knowledge, games, worlds, tallies):
     games[_WORLD] = g
     know(g, rules, knowledge)
     if g["phase"] == PLAY or g["phase"] == NAME:
-        best = _best_card(w, g, rules, knowledge, games, worlds, tallies[0])
+        best = _best_card(w, g, rules, knowledge, games, settings, tallies[0])
     else:
-        best = _best_action(w, g, rules, knowledge, games, worlds, tallies)
+        best = _best_action(w, g, rules, knowledge, games, settings, tallies)
     return best if best >= 0 else _heuristic(g, rules)
 
 
 @subroutine
-def _choose_rows(work, all_games, table, rows, knowledge, games, worlds, tallies, actions):
+def _choose_rows(work, all_games, table, rows, knowledge, games, settings, tallies, actions):
     for k in range(len(rows)):
         actions[k] = _choose(
-            work[0], all_games[rows[k]], table[0], knowledge[0], games, worlds, tallies
+            work[0], all_games[rows[k]], table[0], knowledge[0], games, settings[0], tallies
         )
 
 
 class Pimc:
     """A player that solves K worlds a decision, or the true deal; belongs to one thread."""
 
-    def __init__(self, rules: Rules, num_players: int, worlds: int) -> None:
+    def __init__(
+        self, rules: Rules, num_players: int, worlds: int, *, infers: bool = False
+    ) -> None:
         """Set the player up.
 
         Args:
             rules: the rules of the games it will be asked about.
             num_players: players at their tables.
             worlds: K, worlds a decision; 0 for the true deal alone.
+            infers: prefer worlds in which the heuristic would have made the calls that were made.
         """
         self._table = rules_table(rules, num_players)
-        self._worlds = worlds
+        self._settings = np.zeros(1, SETTINGS)
+        self._settings["worlds"] = worlds
+        self._settings["tries"] = _TRIES * infers
+        self._settings["gifts"] = GIFTS if worlds > 0 else 0
         self._scratch: tuple[npt.NDArray[np.void], ...] | None = None
 
     def __call__(self, games: Batch, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
@@ -339,7 +418,7 @@ class Pimc:
             np.ascontiguousarray(rows, np.int64),
             knowledge,
             scratch,
-            np.int64(self._worlds),
+            self._settings,
             tallies,
             actions,
         )

@@ -16,7 +16,8 @@ from nap_env.engine.kernel import kernel, subroutine
 from nap_env.engine.state import LOOKED_FLAG, PLAY, VOID_BIT, draw, lane, lowest_bit, popcount
 from nap_env.rules import LEAD_LOWEST_PLAIN, LEAD_LOWEST_TRUMP, MAX_SEATS
 
-_CARDS = (1 << NUM_CARDS) - 1
+CARDS = (1 << NUM_CARDS) - 1
+"""Mask of all cards."""
 
 _TRIES = 1000
 """Deals begun before a world is taken that some others of its kind are likelier than."""
@@ -42,7 +43,7 @@ def know(g, rules, knowledge):
     me = g["seat"]
     seen = g["hand"][me] | g["discards"][me]
     for seat in range(rules["num_players"]):
-        seen |= g["seen"][seat] & _CARDS
+        seen |= g["seen"][seat] & CARDS
     taken = np.int64(0)
     knowledge["widow"] = popcount(g["widow_left"])
     if g["seen"][me] & LOOKED_FLAG:
