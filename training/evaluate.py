@@ -77,8 +77,8 @@ class Config:
     rehearsals: int | None = None
     """Further sets for each set that are only rehearsed, for the control variate: the agents hold
     the auctions, `heuristic` plays the cards; 0 leaves it out. By default 20, but 0 with agents
-    that search (pimc): their auctions take as long as their play, so that
-    more sets are the faster way."""
+    that search (pimc): their auctions take as long as their play, so that more sets are the faster
+    way."""
     matrix: Path | None = None
     """Measure all of them against all, 1-vs-rest, and save a picture of it here (.png)."""
     seed: int = 0
