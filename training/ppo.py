@@ -54,8 +54,9 @@ from nap_env.batch import Batch
 from training.arena import enter
 from training.checkpoint import Player, save_state, save_weights
 from training.config import Config, parse
-from training.evaluate import evaluate, report
+from training.evaluate import evaluate
 from training.network import Network, entropy, log_policy
+from training.report import report
 from training.rollout import Rollout, advantages, collect
 
 

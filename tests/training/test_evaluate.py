@@ -17,16 +17,10 @@ from nap_env.presets import PRESETS, resolve
 from nap_env.rules import rules_table
 from training.arena import Entrant, enter, network_agent, play
 from training.checkpoint import Player, save_weights
-from training.evaluate import (
-    bootstrap_interval,
-    draw_matrix,
-    evaluate,
-    main,
-    report,
-    t_interval,
-)
+from training.evaluate import bootstrap_interval, evaluate, main, t_interval
 from training.network import Network
 from training.ppo import observation_scale
+from training.report import draw_matrix, report
 
 RANDOM = Entrant("random", "sampled", make("random"))
 PASSER = Entrant("passer", "sampled", make("passer"))
