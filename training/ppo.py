@@ -64,8 +64,9 @@ from tqdm import tqdm
 from nap_env import __version__
 from training.checkpoint import load_state, save_state, save_weights
 from training.config import MAY_CHANGE, parse
-from training.evaluate import evaluate, measured, report
+from training.evaluate import evaluate, measured
 from training.provenance import commit, machine, versions
+from training.results import report
 from training.team import Team
 from training.trainer import Trainer
 

@@ -18,15 +18,9 @@ from nap_env.presets import PRESETS, resolve
 from nap_env.rules import rules_table
 from training.arena import Entrant, enter, play
 from training.checkpoint import save_weights
-from training.evaluate import (
-    bootstrap_interval,
-    draw_matrix,
-    evaluate,
-    main,
-    report,
-    t_interval,
-)
+from training.evaluate import bootstrap_interval, evaluate, main, t_interval
 from training.network import new_weights
+from training.results import draw_matrix, report
 
 RANDOM = Entrant("random", "sampled", make("random"))
 PASSER = Entrant("passer", "sampled", make("passer"))
