@@ -43,11 +43,15 @@ def test_cards_that_a_seat_cannot_see_do_not_change_what_it_does(
     chance = np.random.default_rng(players)
     act = make(agent, rules, players)
     rows = np.arange(6)
+    changed = 0
     for batch, actions in played(agent, rules, players, games=6, decisions=40):
         for row in rows:
             game = Game.of(batch.rules, players, batch.games[row : row + 1])
             shuffle_hidden_cards(game, game.seat, chance)
+            changed += batch.games[row]["hand"].tolist() != game.games[0]["hand"].tolist()
+            batch.games[row] = game.games[0]
         assert act(batch, rows).tolist() == actions.tolist()
+    assert changed > 40
 
 
 @pytest.mark.parametrize("agent", HONEST)

@@ -211,7 +211,6 @@ def test_heuristic_beats_passer_in_every_preset(name: str, players: int) -> None
         assert sign * mean - half > 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("players", [3, 4, 5])
 @pytest.mark.parametrize("rules", ["standard", "parlett"])
 def test_players_come_out_in_order(rules: str, players: int) -> None:
