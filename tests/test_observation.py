@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from deals import act, deal
+from deals import act, deal, shuffle_hidden_cards
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from observer import Observer, View
@@ -354,33 +354,3 @@ def assert_hidden_cards_stay_hidden(game: Game, deals: int) -> None:
                     assert (before[1] == after[1]).all()
             game.step(game.random_action())
         game.next_deal()
-
-
-def shuffle_hidden_cards(game: Game, me: int, chance: np.random.Generator) -> None:
-    """Permute the cards that seat `me` cannot see among the places where they are."""
-    g = game.games[0]
-    others = [seat for seat in range(game.num_players) if seat != me]
-    places: list[tuple[str, int]] = [("hand", seat) for seat in others]
-    places += [("discards", seat) for seat in others]
-    size = int(game._table["pack_size"][0])
-    stock = slice(int(g["stock_next"]), size)
-    knows_widow = bool(game.observe(me)[0][game.layout.slice("looked")].any())
-    hidden_widow = 0 if knows_widow else int(g["widow_left"])
-    hidden = [card for name, seat in places for card in bits(int(g[name][seat]))]
-    hidden += [int(card) for card in g["pack"][stock]] + bits(hidden_widow)
-    if knows_widow:
-        # Whoever has swapped it in is known to have had it.
-        hidden = [card for card in hidden if not int(g["widow"]) >> card & 1]
-    order = iter(chance.permutation(hidden).tolist())
-    for name, seat in places:
-        kept = [card for card in bits(int(g[name][seat])) if card not in hidden]
-        count = int(g[name][seat]).bit_count() - len(kept)
-        g[name][seat] = sum(1 << card for card in kept + [next(order) for _ in range(count)])
-    g["pack"][stock] = [next(order) if int(card) in hidden else card for card in g["pack"][stock]]
-    if hidden_widow:
-        g["widow_left"] = sum(1 << next(order) for _ in bits(hidden_widow))
-        g["widow"] = g["widow_left"]
-
-
-def bits(mask: int) -> list[int]:
-    return [card for card in range(53) if mask >> card & 1]

@@ -1,0 +1,100 @@
+"""What is asked of every player: legal, blind to hidden cards, the same whatever stands beside."""
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from deals import shuffle_hidden_cards
+
+from nap_env.agents import AGENTS, make
+from nap_env.batch import Batch
+from nap_env.game import Game
+from nap_env.presets import PRESETS
+
+HONEST = [name.replace("-K", "-2") for name in AGENTS if name != "omniscient"]
+"""All players but the one that looks into the other hands."""
+
+TABLES = [
+    (name, min(max(rules.player_range[0], 3), rules.player_range[1]))
+    for name, rules in PRESETS.items()
+]
+
+
+def played(agent: str, rules: str, players: int, games: int, decisions: int) -> Any:
+    """Yield a batch in which the player has acted more and more, and its next answers."""
+    batch = Batch(rules, players, games, seed=players)
+    act = make(agent, rules, players)
+    rows = np.arange(games)
+    for _ in range(decisions):
+        before = batch.copy()
+        actions = act(batch, rows)
+        yield before, actions
+        batch.step(actions)
+
+
+@pytest.mark.parametrize("agent", HONEST)
+@pytest.mark.parametrize(("rules", "players"), TABLES)
+def test_cards_that_a_seat_cannot_see_do_not_change_what_it_does(
+    agent: str, rules: str, players: int
+) -> None:
+    chance = np.random.default_rng(players)
+    act = make(agent, rules, players)
+    rows = np.arange(6)
+    changed = 0
+    for batch, actions in played(agent, rules, players, games=6, decisions=40):
+        for row in rows:
+            game = Game.of(batch.rules, players, batch.games[row : row + 1])
+            shuffle_hidden_cards(game, game.seat, chance)
+            changed += batch.games[row]["hand"].tolist() != game.games[0]["hand"].tolist()
+            batch.games[row] = game.games[0]
+        assert act(batch, rows).tolist() == actions.tolist()
+    assert changed > 40
+
+
+@pytest.mark.parametrize("agent", HONEST)
+@pytest.mark.parametrize(("rules", "players"), [("standard", 4), ("ecarte", 3), ("floater", 5)])
+def test_games_beside_it_do_not_change_what_a_player_does(
+    agent: str, rules: str, players: int
+) -> None:
+    act = make(agent, rules, players)
+    for batch, actions in played(agent, rules, players, games=12, decisions=20):
+        turned = np.array([7, 2, 11, 3])
+        assert act(batch.copy(), turned).tolist() == actions[turned].tolist()
+        for row in turned:
+            assert act(batch.copy(), np.array([row])).tolist() == [actions[row]]
+
+
+PLAY = """
+import sys
+import numpy as np
+from nap_env.agents import make
+from nap_env.batch import Batch
+
+for rules in ("standard", "peep", "sir_garnet", "draw", "seven_card"):
+    games = Batch(rules, 3, 3, seed=1)
+    act = make(sys.argv[1], rules, 3)
+    for _ in range(30):
+        actions = act(games, np.arange(3))
+        print(*actions)
+        games.step(actions)
+"""
+
+
+@pytest.mark.parametrize("agent", HONEST)
+def test_players_do_the_same_without_the_jit(agent: str) -> None:
+    if agent.startswith("pimc"):
+        pytest.skip("its search is tested without the JIT in test_solver.py")
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", PLAY, agent],
+            env={**os.environ, "NUMBA_DISABLE_JIT": off},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for off in ("0", "1")
+    ]
+    assert said[0] == said[1] != ""
