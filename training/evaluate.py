@@ -33,7 +33,7 @@ from nap_env.actions import BIDS, NUM_BIDS
 from nap_env.agents.network import NetworkAgent
 from nap_env.batch import Batch
 from nap_env.rules import Rules
-from training.arena import CHECKPOINT, Bools, Entrant, Floats, Plays, enter, play
+from training.arena import Bools, Entrant, Floats, Plays, enter, play
 from training.config import JsonObject, Players, at_least
 from training.control_variate import (
     NUMBERS,
