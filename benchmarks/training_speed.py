@@ -31,7 +31,7 @@ ROWS = {  # name: label, what differs from the options, decisions/s asked
     "ppo_1x128": ("1 x 128, 1 epoch", {"hidden": (128,), "epochs": 1}, 331e3),
     "ppo_2x256": ("2 x 256, 2 epochs", {"hidden": (256, 256), "epochs": 2}, None),
 }
-PARTS = ("_play", "_improve", "_loss", "_describe")  # methods of Trainer, by what they do
+PARTS = ("_play", "_improve")  # methods of Trainer: playing, and learning from it
 PEER = "sb3_maskable_ppo"
 PEER_ASKED = 20.0
 WARM_UP_UPDATES = 3
@@ -86,8 +86,8 @@ def our_row(options: Options, changes: dict[str, Any]) -> dict[str, Any]:
     """Train at a steady state; give decisions per second and where the time went."""
     config = replace(
         Config(
-            rules=options.rules,
-            num_players=options.players,
+            rules=(options.rules,),
+            num_players=(options.players,),
             threads=options.threads,
             seed=options.seed,
             total_decisions=10**12,
@@ -104,7 +104,7 @@ def our_row(options: Options, changes: dict[str, Any]) -> dict[str, Any]:
             before = trainer.decisions
             trainer.update()
             decisions += trainer.decisions - before
-            moves += sum(int(players.games["num_events"].sum()) for players in trainer._players)
+            moves += sum(int(p.games["num_events"].sum()) for [p] in trainer._players)
             updates += 1
     return {
         "rate": decisions / elapsed,

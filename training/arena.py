@@ -7,7 +7,6 @@ match is played, when all have the same chips. Seats differ in nothing else, so 
 comes out at 0 in every set, not only on average.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,23 +74,25 @@ def enter(
         if name.endswith(CHECKPOINT):
             networks[name] = load_weights(Path(name))
     chosen = resolve(rules or "standard", options) if rules or options else None
-    for name, (_, player) in networks.items():
-        trained = resolve(player.rules, player.options)
-        chosen, num_players = chosen or trained, num_players or player.num_players
-        if trained != chosen:
-            raise ValueError(f"rules={_told(chosen)}: {name} plays {_told(trained)}")
-        if player.num_players != num_players:
-            raise ValueError(f"players={num_players}: {name} plays with {player.num_players}")
+    for name, (_, training) in networks.items():
+        try:
+            chosen, num_players = training.table(chosen, num_players)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
     chosen, num_players = chosen or resolve("standard"), num_players or 4
     chosen.check_players(num_players)
     entrants = []
     for name in names:
         if name in networks:
-            weights, player = networks[name]
+            weights, training = networks[name]
             try:
                 entrants.append(
                     [
-                        Entrant(name, policy, NetworkAgent(weights, player, policy))
+                        Entrant(
+                            name,
+                            policy,
+                            NetworkAgent(weights, training, policy, chosen, num_players),
+                        )
                         for policy in POLICIES
                     ]
                 )
@@ -100,10 +101,6 @@ def enter(
         else:
             entrants.append([Entrant(name, "sampled", make(name, chosen, num_players))])
     return chosen, num_players, entrants
-
-
-def _told(rules: Rules) -> str:
-    return f"{rules.name} {json.dumps(rules.options)}" if rules.options else rules.name
 
 
 @dataclass(frozen=True)

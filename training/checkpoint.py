@@ -14,11 +14,11 @@ from safetensors.numpy import save_file
 from nap_env.agents.network import Training, Weights, parts, widths_of
 
 
-def save_weights(path: Path, weights: Weights, num_features: int, training: Training) -> None:
+def save_weights(path: Path, weights: Weights, training: Training) -> None:
     """Write a network's matrices by name, with what they are for as JSON in the metadata."""
     tensors = {
         name: weights[at : at + int(np.prod(shape))].reshape(shape)
-        for name, (at, shape) in parts(widths_of(num_features, training.hidden)).items()
+        for name, (at, shape) in parts(widths_of(training.num_features, training.hidden)).items()
     }
     metadata = {"training": json.dumps(asdict(training))}
     replace(path, lambda new: save_file(tensors, new, metadata))

@@ -58,21 +58,22 @@ class Config:
     resume: Path | None = None
     """Folder of an earlier run to go on with, under its own config.yaml."""
 
-    rules: str = "standard"
-    """Name of the rule set."""
+    rules: tuple[str, ...] = ("standard",)
+    """Name of the rule set; of several, each is played with every number of players it can seat."""
     options: JsonObject = field(default_factory=dict)
     """Rule options that differ from the rule set (a mapping in YAML)."""
-    num_players: Annotated[int, Players] = 4
-    """Number of players."""
+    num_players: Annotated[tuple[int, ...], Players] = (4,)
+    """Number of players, or several numbers."""
     seed: int = 0
     """Everything random in the run follows from it, 0 to 2**31 - 1."""
     threads: int = 2
-    """Threads that play and train, each its own games; the number of games must be a multiple."""
+    """Threads that play and train, each its own games: their number must go into that of games."""
 
     total_decisions: int = 10_000_000
     """Decisions to train on before stopping; forced moves are not decisions."""
     num_games: int = 4096
-    """Games played side by side; an update trains on one deal of each."""
+    """Games played side by side, at all kinds of tables together; an update trains on one deal of
+    each."""
     device: Literal["cpu", "cuda"] = "cpu"
     """Where gradients are computed: by our own compiled code, or by torch on a GPU."""
 

@@ -308,7 +308,7 @@ def evaluate(
     until_width: float | None = None,
     rehearsals: int = 0,
     seed: int = 0,
-    rules: str | None = None,
+    rules: str | Rules | None = None,
     options: Mapping[str, Any] | None = None,
     num_players: int | None = None,
     every_pair: bool = False,
@@ -323,7 +323,7 @@ def evaluate(
         rehearsals: further sets for each set that are only rehearsed, for the control variate; 0
             leaves it out.
         seed: of the deals and of the agents' choices.
-        rules: name of a rule set; by default that of the checkpoints, or `standard`.
+        rules: rules or their name; by default that of the checkpoints, or `standard`.
         options: rule options that differ from it.
         num_players: by default that of the checkpoints, or 4.
         every_pair: measure all of them against all, 1-vs-rest, and nothing else.
@@ -358,8 +358,7 @@ def evaluate(
 
 def measured(agent: NetworkAgent, against: str, sets: int, seed: int) -> dict[str, Any]:
     """Return how a network does in one seat against an agent by name in all others."""
-    plan = agent.training
-    rules, players, others = enter([against], plan.rules, plan.options, plan.num_players)
+    rules, players, others = enter([against], agent.rules, None, agent.num_players)
     row = Row(Entrant("", agent.policy, agent), others[0][0], FORMATS[0], rules, players)
     measure([row], sets=sets, until_width=None, rehearsals=0, seed=seed)
     return row.result()

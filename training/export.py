@@ -46,7 +46,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     except (OSError, ValueError) as error:
         sys.exit(str(error))
     size = config.out.stat().st_size
-    print(f"{config.out}: {size:,} bytes, {training.rules} with {training.num_players} players")
+    print(
+        f"{config.out}: {size:,} bytes, {' '.join(training.rules)} with "
+        f"{' '.join(map(str, training.num_players))} players"
+    )
 
 
 if __name__ == "__main__":

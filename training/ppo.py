@@ -42,6 +42,9 @@ What is logged to TensorBoard and metrics.jsonl, all against decisions trained:
 | league/chips_per_100 | what seats of the network win per 100 deals from those of a past one |
 | eval/<agent> | chips per 100 deals of the network in one seat, the agent in all others |
 | eval/<agent>_ci95 | half the width of its interval |
+
+Where several kinds of tables are played, each has tags of its own: `standard-3/bid_nap` and
+`eval-standard-3/passer` instead of `nap/bid_nap` and `eval/passer`.
 """
 
 import json
@@ -167,7 +170,7 @@ class Run:
 
     def _save_weights(self, name: str) -> None:
         trainer = self.trainer
-        save_weights(self.folder / name, trainer.weights, trainer.num_features, trainer.training)
+        save_weights(self.folder / name, trainer.weights, trainer.training)
 
     def save_now_and_then(self) -> None:
         """Write a checkpoint if it is time; every process of the team must call it."""
@@ -188,12 +191,17 @@ class Run:
             return {}
         self._measured = due // config.total_decisions
         metrics = {}
-        for name in config.against:
-            found = measured(trainer.agent(), name, config.eval_sets, HELD_OUT)
-            low, high = found["ci95"]
-            metrics[f"eval/{name}"] = found["chips_per_100"]
-            metrics[f"eval/{name}_ci95"] = (high - low) / 2
-        mean = float(np.mean([metrics[f"eval/{name}"] for name in config.against]))
+        strengths = []
+        for rules, num_players in trainer.tables:
+            agent = trainer.agent(rules, num_players)
+            group = "eval" if len(trainer.tables) == 1 else f"eval-{rules.name}-{num_players}"
+            for name in config.against:
+                found = measured(agent, name, config.eval_sets, HELD_OUT)
+                low, high = found["ci95"]
+                metrics[f"{group}/{name}"] = found["chips_per_100"]
+                metrics[f"{group}/{name}_ci95"] = (high - low) / 2
+                strengths.append(found["chips_per_100"])
+        mean = float(np.mean(strengths))
         if mean > self._best:
             self._best = mean
             self._save_weights("best.safetensors")
@@ -315,7 +323,17 @@ def main(argv: Sequence[str] | None = None) -> None:
         return
     # The same deals after every run, so that runs compare.
     weights = run.folder / "last.safetensors"
-    results = evaluate(str(weights), config.against, sets=config.eval_sets) if finished else []
+    results = [
+        result
+        for rules, num_players in (trainer.tables if finished else [])
+        for result in evaluate(
+            str(weights),
+            config.against,
+            sets=config.eval_sets,
+            rules=rules,
+            num_players=num_players,
+        )
+    ]
     told = {
         "run_dir": str(run.folder),
         "finished": finished,

@@ -156,7 +156,8 @@ def page(run: Path) -> str:
         f'<meta name="viewport" content="width=device-width">'
         f"<title>{html.escape(run.name)}</title><style>{STYLE}</style>"
         f"<h1>{html.escape(run.name)}</h1>"
-        f"<p>{html.escape(told['rules'])}, {told['num_players']} players; "
+        f"<p>{html.escape(' '.join(told['rules']))}, "
+        f"{' '.join(map(str, told['num_players']))} players; "
         f"{decisions:,} decisions in {deals:,} deals, {len(lines):,} updates.</p>"
         + (f"<h2>At the end</h2>{results_of(results)}" if results else "")
         + f"<h2>On the way</h2><div class=plots>{''.join(plots)}</div>"

@@ -11,6 +11,7 @@ Two things make the deals teach more than plain self-play would:
   with the same cards, and the play of contracts that are rarely bid is practised.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,7 @@ from nap_env.agents.network import (
     BLOCK,
     VALUE_HEAD,
     Training,
+    chips_per_reward,
     choose,
     forward,
     head,
@@ -313,37 +315,62 @@ class Rollout:
     worth: Floats
     payments: npt.NDArray[np.int32]
 
+    @staticmethod
+    def join(parts: "Sequence[Rollout]") -> "Rollout":
+        """Return all decisions of several rollouts as one; their chains and payments stay apart."""
+        if len(parts) == 1:
+            return parts[0]
+
+        def joined(name: str) -> Any:
+            return np.concatenate([getattr(part, name) for part in parts])
+
+        def starts(name: str, of: str) -> Ints:
+            ends = np.cumsum([0, *(len(getattr(part, of)) for part in parts)])
+            shifted = [
+                getattr(part, name)[:-1] + end for part, end in zip(parts, ends, strict=False)
+            ]
+            return np.concatenate([*shifted, ends[-1:]])
+
+        return Rollout(
+            joined("rows"), starts("starts", "places"), joined("places"), joined("values"),
+            starts("action_starts", "actions"), joined("actions"), joined("log_probs"),
+            joined("worth"), np.empty((0, 0), np.int32),
+        )  # fmt: skip
+
 
 class Players:
     """Some games that one network, and a past one, play against themselves.
 
     Attributes:
+        num_players: P.
+        num_games: N.
         games: GAME (N + M,), the last M of them scratch for branches.
     """
 
     def __init__(
-        self, rules: Rules, training: Training, first: int, num_games: int, seed: int,
-        branch_share: float,
+        self, rules: Rules, num_players: int, training: Training, first: int, num_games: int,
+        seed: int, branch_share: float,
     ) -> None:  # fmt: skip
         """Deal the first deal of games `first`, `first` + 1, .. of a seed.
 
         Args:
             rules: the rules.
+            num_players: P.
             training: what the networks are trained to play.
             first: number of the first game.
             num_games: N.
             seed: of the random streams.
             branch_share: share of the deals whose auction branches.
         """
-        num_players, hidden = training.num_players, training.hidden
         self._training = training
-        self._table = rules_table(rules, num_players)
-        seen = layout(rules, num_players)
+        self.num_players = num_players
+        self._table = rules_table(rules, num_players, training.observation_layout)
+        seen = layout(rules, num_players, training.observation_layout)
         self._entries = entries(seen)
         self.factors = np.ascontiguousarray(self._entries["factor"])
         self._num_planes = seen.num_planes
-        self.widths = widths_of(seen.size, hidden)
-        self._num_games = num_games
+        self.widths = widths_of(seen.size, training.hidden)
+        self.num_games = num_games
         self._branch_share = branch_share
         copies = int(num_games * branch_share * (len(rules.bids) + 1) * 1.2) + 1
         self.games = new_games(num_games + copies if branch_share else num_games)
@@ -355,7 +382,7 @@ class Players:
         self._until_branch = np.zeros(count, np.int64)
         self._todo, self._taken = np.zeros(count, np.int64), np.zeros(count, np.int64)
         self._numbers = np.arange(BLOCK)
-        self._hidden = np.empty((len(hidden), BLOCK * max(hidden)), np.float32)
+        self._hidden = np.empty((len(training.hidden), BLOCK * max(training.hidden)), np.float32)
         self._ahead = np.empty((2, count * num_players), np.float32)
         self._views = np.zeros(1, VIEW)
         self._rows = np.empty(0, ROW)
@@ -376,14 +403,14 @@ class Players:
         Returns:
             The decisions; overwritten by the next call.
         """
-        self._sits[: self._num_games] = sits
-        used = np.array([0, 0, 0, self._num_games])
+        self._sits[: self.num_games] = sits
+        used = np.array([0, 0, 0, self.num_games])
         _begin(
-            self.games, self._num_games, self._table, self._payments, self._playing,
+            self.games, self.num_games, self._table, self._payments, self._playing,
             self._until_branch, self._branch_share,
         )  # fmt: skip
         while not _play(
-            self.games, self._num_games, self._table, self._training.suits_in_order, networks,
+            self.games, self.num_games, self._table, self._training.suits_in_order, networks,
             self._sits, self.widths, self.factors, self._entries, self._num_planes, self._views,
             self._payments, self._playing, self._until_branch, self._rows, self._starts,
             self._places, self._values, self._action_starts, self._actions, self._log_probs,
@@ -393,8 +420,8 @@ class Players:
         rows, features, actions, _ = used
         worth = np.zeros(actions, np.float32)
         _judge(
-            self._rows, rows, self._training.num_players, self._payments,
-            self._training.chips_per_reward, gae_lambda, self._ahead, self._action_starts,
+            self._rows, rows, self.num_players, self._payments,
+            chips_per_reward(self.num_players), gae_lambda, self._ahead, self._action_starts,
             self._log_probs, self._copies, worth,
         )  # fmt: skip
         return Rollout(
@@ -406,16 +433,16 @@ class Players:
             self._actions[:actions],
             self._log_probs[:actions],
             worth,
-            self._payments[: self._num_games],
+            self._payments[: self.num_games],
         )
 
     def state(self) -> npt.NDArray[np.uint8]:
         """Return the bytes of the games, (N, size of a record), between two deals."""
-        return self.games[: self._num_games].view(np.uint8).reshape(self._num_games, -1).copy()
+        return self.games[: self.num_games].view(np.uint8).reshape(self.num_games, -1).copy()
 
     def resume(self, state: npt.NDArray[np.uint8]) -> None:
         """Go on with games that `state` returned."""
-        self.games[: self._num_games] = state.copy().view(self.games.dtype).ravel()
+        self.games[: self.num_games] = state.copy().view(self.games.dtype).ravel()
 
     def _grow(self) -> None:
         """Make room: for a first guess, then for twice as much."""

@@ -18,17 +18,16 @@ from dataclasses import asdict
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import nn
 
-from nap_env.actions import FIRST_BID, action_id
 from nap_env.agents import make
 from nap_env.agents.network import NetworkAgent, Training
 from nap_env.observation import LAYOUT_VERSION
-from nap_env.presets import resolve
+from nap_env.rules import Rules
 from training.config import Config
 from training.gradient import LOSS, STATISTICS, Gradient
+from training.metrics import Deals, describe
 from training.network import TorchGradient, new_weights
 from training.rollout import IN_AUCTION, ROLES, Floats, Players, Rollout
 from training.team import Team
@@ -40,7 +39,7 @@ class Trainer:
     """One run: games, network, optimiser, and how far it has come.
 
     Attributes:
-        rules: what is played.
+        tables: what is played, rules and numbers of players.
         weights: float32 (T,), the network.
         average: float32 (T,), its weights averaged over the updates.
         past: networks of the league.
@@ -58,33 +57,38 @@ class Trainer:
             ValueError: rules, options, players, agents or widths are impossible.
         """
         self.config, self.team = config, team or Team()
-        rules = self.rules = resolve(config.rules, config.options)
-        rules.check_players(config.num_players)
-        for name in config.against:
-            make(name, rules, config.num_players)  # refuses what cannot be measured against
-        workers = self.team.size * config.threads
-        if config.num_games % workers:
-            raise ValueError(f"num_games={config.num_games}: must be a multiple of {workers}")
         self.training = Training(
             rules=config.rules,
             options=config.options,
             num_players=config.num_players,
             hidden=config.hidden,
             layout_version=LAYOUT_VERSION,
-            # A made Nap, 10 chips from each opponent, is a reward of 2 whatever their number.
-            chips_per_reward=5 * (config.num_players - 1),
             suits_in_order=config.suits_in_order,
         )
-        share = config.num_games // workers
+        self.tables = self.training.tables
+        for rules, num_players in self.tables:
+            for name in config.against:
+                make(name, rules, num_players)  # refuses what cannot be measured against
+        parts = self.team.size * config.threads * len(self.tables)
+        if config.num_games % parts:
+            raise ValueError(
+                f"num_games={config.num_games}: must be a multiple of {parts}, "
+                "threads of all processes times tables"
+            )
+        share = config.num_games // parts
         first = self.team.rank * config.threads
         self._workers = range(first, first + config.threads)
         seed = 2 * config.seed  # even: no deal that evaluation uses
         self._players = [
-            Players(rules, self.training, worker * share, share, seed, config.branch_share)
+            [
+                Players(
+                    *table, self.training, worker * share, share, seed, config.branch_share
+                )
+                for table in self.tables
+            ]
             for worker in self._workers
-        ]
-        self.bids = [bid.name for bid in rules.bids]
-        widths, factors = self._players[0].widths, self._players[0].factors
+        ]  # fmt: skip
+        widths, factors = self._players[0][0].widths, self._players[0][0].factors
         self._gradients: list[Gradient | TorchGradient] = [
             Gradient(widths, factors)
             if config.device == "cpu"
@@ -123,8 +127,8 @@ class Trainer:
         random = [
             np.random.default_rng([config.seed, self.updates, worker]) for worker in self._workers
         ]
-        sits = [self._seats(generator) for generator in random]
-        rollouts = self._each(self._play, self._players, random, sits)
+        deals = self._each(self._play, self._players, random)
+        rollouts = [Rollout.join([each.rollout for each in of_worker]) for of_worker in deals]
         loss, metrics = self._loss(rollouts, left)
         magnets = self._each(
             lambda gradient, rollout: (
@@ -149,23 +153,25 @@ class Trainer:
             "charts/learning_rate": config.learning_rate * left,
             "nap/decisions_per_deal": decisions / config.num_games,
             **metrics,
-            **self._describe(rollouts, sits),
+            **describe(self.team, self.tables, deals),
         }
 
-    def _seats(self, random: np.random.Generator) -> Any:
-        """Draw which network sits where: int8 (N, P), 0 the present one, 1 a past one."""
+    def _play(self, tables: Sequence[Players], random: np.random.Generator) -> list[Deals]:
+        """Play a worker's games, some of them with a past network at about half of the seats."""
         config = self.config
-        shape = (config.num_games // (self.team.size * config.threads), config.num_players)
-        if not config.league_share:
-            return np.zeros(shape, np.int8)
-        mixed = random.random((shape[0], 1)) < config.league_share
-        return (mixed & (random.random(shape) < 0.5)).astype(np.int8)
-
-    def _play(self, players: Players, random: np.random.Generator, sits: Any) -> Rollout:
         networks = [self.weights]
-        if self.config.league_share:
+        if config.league_share:
             networks.append(self.past[random.integers(len(self.past))])
-        return players.play(np.stack(networks), sits, self.config.gae_lambda)
+        deals = []
+        for players in tables:
+            shape = (players.num_games, players.num_players)
+            sits = np.zeros(shape, np.int8)  # 0 the present network, 1 the past one
+            if config.league_share:
+                mixed = random.random((shape[0], 1)) < config.league_share
+                sits[:] = mixed & (random.random(shape) < 0.5)
+            rollout = players.play(np.stack(networks), sits, config.gae_lambda)
+            deals.append(Deals(players, rollout, sits))
+        return deals
 
     def _loss(self, rollouts: Sequence[Rollout], left: float) -> tuple[Any, dict[str, float]]:
         """Return LOSS (1,) for these decisions, and what to log of them."""
@@ -256,56 +262,9 @@ class Trainer:
             },
         }
 
-    def _describe(self, rollouts: Sequence[Rollout], sits: Sequence[Any]) -> dict[str, float]:
-        """Return what happened in the deals."""
-        bids = [action_id(name) - FIRST_BID for name in self.bids]
-        # By contract: deals, those made, chips of the declarer; of declarers whose expectation is
-        # known, how many there are and what they expected.
-        sums = np.zeros((len(bids), 5))
-        totals = np.zeros(4)  # deals, chips moved; seats beside past networks, and their chips
-        for players, rollout, sat in zip(self._players, rollouts, sits, strict=True):
-            games = players.games[: len(rollout.payments)]
-            chips = rollout.payments
-            totals[:2] += len(games), np.abs(chips).sum() / 2
-            mixed = sat.any(1, keepdims=True) & (sat == 0)
-            totals[2:] += mixed.sum(), chips[mixed].sum()
-            expected = self._expected(rollout).reshape(-1, self.config.num_players)[: len(games)]
-            for k, bid in enumerate(bids):
-                deals = np.flatnonzero((games["contract"] == bid) & (games["declarer"] >= 0))
-                declarer = games["declarer"][deals]
-                won, told = chips[deals, declarer], expected[deals, declarer]
-                known = ~np.isnan(told)
-                made = games["made"][deals] == 1
-                sums[k] += len(deals), made.sum(), won.sum(), known.sum(), told[known].sum()
-        sums, totals = self.team.add(sums), self.team.add(totals)
-        metrics = {
-            "nap/turnover": totals[1] / totals[0],
-            "nap/passed_out": 1 - sums[:, 0].sum() / totals[0],
-        }
-        if totals[2]:
-            metrics["league/chips_per_100"] = 100 * totals[3] / totals[2]
-        for name, (deals, made, won, known, told) in zip(self.bids, sums, strict=True):
-            metrics[f"nap/bid_{name}"] = deals / totals[0]
-            if deals:
-                metrics[f"nap/made_{name}"] = made / deals
-                metrics[f"nap/chips_{name}"] = won / deals
-            if known:
-                metrics[f"nap/expected_{name}"] = told / known
-        return metrics
-
-    def _expected(self, rollout: Rollout) -> npt.NDArray[np.float64]:
-        """Return the chips that each seat expected where it last bid, NaN if it did not."""
-        rows = rollout.rows
-        action = rollout.actions[rollout.action_starts[:-1] + rows["chosen"]]
-        bids = np.flatnonzero((rows["role"] == IN_AUCTION) & (action >= FIRST_BID))
-        games = max(len(rollout.payments), int(rows["chain"].max()) // self.config.num_players + 1)
-        chips = np.full(games * self.config.num_players, np.nan)
-        chips[rows["chain"][bids]] = rows["value"][bids] * self.training.chips_per_reward
-        return chips
-
     def state(self) -> dict[str, Any]:
         """Return what resuming needs; every process of the team must call it."""
-        games = np.concatenate([players.state() for players in self._players])
+        games = np.stack([[each.state() for each in tables] for tables in self._players])
         return {
             "training": asdict(self.training),
             "config": self.config.told(),
@@ -313,7 +272,8 @@ class Trainer:
             "average": torch.from_numpy(self.average),
             "past": [torch.from_numpy(weights) for weights in self.past],
             "optimizer": self.optimizer.state_dict(),
-            "games": torch.from_numpy(self.team.gather(games).reshape(-1, games.shape[1])),
+            # (workers of all processes, tables, games, bytes of a record)
+            "games": torch.from_numpy(self.team.gather(games).reshape(-1, *games.shape[1:])),
             "updates": self.updates,
             "deals": self.deals,
             "decisions": self.decisions,
@@ -325,13 +285,14 @@ class Trainer:
         self.average[:] = state["average"].numpy()
         self.past = [weights.numpy() for weights in state["past"]]
         self.optimizer.load_state_dict(state["optimizer"])
-        games = np.array_split(state["games"].numpy(), self.team.size * self.config.threads)
-        for worker, players in zip(self._workers, self._players, strict=True):
-            players.resume(games[worker])
+        games = state["games"].numpy()
+        for worker, tables in zip(self._workers, self._players, strict=True):
+            for players, records in zip(tables, games[worker], strict=True):
+                players.resume(records)
         self.updates = state["updates"]
         self.deals = state["deals"]
         self.decisions = state["decisions"]
 
-    def agent(self) -> NetworkAgent:
-        """Return the present network as a player."""
-        return NetworkAgent(self.weights.copy(), self.training)
+    def agent(self, rules: Rules, num_players: int) -> NetworkAgent:
+        """Return the present network as a player at one of its tables."""
+        return NetworkAgent(self.weights.copy(), self.training, "sampled", rules, num_players)

@@ -28,9 +28,7 @@ WEIGHTS = Path(__file__).parent / "weights"
 
 def _exported(path: Path, rules: Rules, num_players: int, _: int) -> Agent:
     """Set up the network of a file."""
-    agent = load_network(path)
-    agent.check(rules, num_players)
-    return agent
+    return load_network(path, "sampled", rules, num_players)
 
 
 AGENTS: dict[str, Maker] = {

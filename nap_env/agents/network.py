@@ -53,30 +53,89 @@ Weights = npt.NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Training:
-    """What a network was trained to play: enough to seat it at the right table.
+    """What a network was trained to play: enough to seat it at the right tables.
+
+    It plays each of the rules with each of the numbers of players that they can seat.
 
     Attributes:
-        rules: name of the preset.
-        options: what differs from it.
-        num_players: P.
+        rules: names of presets.
+        options: what differs from them.
+        num_players: numbers of players.
         hidden: width of each hidden layer.
         layout_version: of the observation.
-        chips_per_reward: the value is in units of so many chips.
         suits_in_order: whether it sees the suits in the order of `nap_env.agents.features`.
     """
 
-    rules: str
+    rules: tuple[str, ...]
     options: dict[str, Any]
-    num_players: int
+    num_players: tuple[int, ...]
     hidden: tuple[int, ...]
     layout_version: int
-    chips_per_reward: float
     suits_in_order: bool
 
     @staticmethod
     def of(told: dict[str, Any]) -> "Training":
         """Read what `asdict` and JSON have made of one."""
-        return Training(**{**told, "hidden": tuple(told["hidden"])})
+        lists = {name: tuple(told[name]) for name in ("rules", "num_players", "hidden")}
+        return Training(**told | lists)
+
+    @property
+    def tables(self) -> list[tuple[Rules, int]]:
+        """The rules and numbers of players that it plays.
+
+        Raises:
+            ValueError: rules, options or numbers of players that are impossible.
+        """
+        rules = [resolve(name, self.options) for name in self.rules]
+        for each in rules:
+            if not set(self.num_players) & set(_seated(each)):
+                each.check_players(self.num_players[0])
+        for players in self.num_players:
+            if not any(players in _seated(each) for each in rules):
+                rules[0].check_players(players)
+        return [(each, n) for each in rules for n in self.num_players if n in _seated(each)]
+
+    @property
+    def observation_layout(self) -> str:
+        """One layout for all if it plays at several tables."""
+        return "full" if len(self.tables) > 1 else "fixed"
+
+    @property
+    def num_features(self) -> int:
+        """Entries of an observation, K."""
+        return layout(*self.tables[0], self.observation_layout).size
+
+    def table(self, rules: Rules | None, num_players: int | None) -> tuple[Rules, int]:
+        """Return the one table of these rules and players, None: whatever it plays.
+
+        Raises:
+            ValueError: there is none, or there are several.
+        """
+        found = [
+            (each, n)
+            for each, n in self.tables
+            if rules in (None, each) and num_players in (None, n)
+        ]
+        if len(found) == 1:
+            return found[0]
+        options = f" with {self.options}" if self.options else ""
+        asked = " with ".join(
+            [rules.name if rules else "any rules", f"{num_players or 'any'} players"]
+        )
+        raise ValueError(
+            f"plays {' '.join(self.rules)}{options} with {' '.join(map(str, self.num_players))} "
+            f"players: {asked} is {'not one' if found else 'none'} of these tables"
+        )
+
+
+def _seated(rules: Rules) -> range:
+    fewest, most = rules.player_range
+    return range(fewest, most + 1)
+
+
+def chips_per_reward(num_players: int) -> int:
+    """Return the unit of a network's value: a made Nap, 10 chips from each opponent, is 2."""
+    return 5 * (num_players - 1)
 
 
 def widths_of(num_features: int, hidden: Sequence[int]) -> npt.NDArray[np.int64]:
@@ -261,22 +320,33 @@ class NetworkAgent:
     """A trained network as a player.
 
     Attributes:
-        rules: what it plays.
+        rules: what it plays,
+        num_players: and with how many.
         training: what it was trained to play.
         policy: `sampled` draws from its policy with the game's own stream, `argmax` takes the
             likeliest action.
     """
 
-    def __init__(self, weights: Weights, training: Training, policy: str = "sampled") -> None:
+    def __init__(
+        self,
+        weights: Weights,
+        training: Training,
+        policy: str = "sampled",
+        rules: Rules | None = None,
+        num_players: int | None = None,
+    ) -> None:
         """Seat a network.
 
         Args:
             weights: float32 (num_weights,).
             training: what it was trained to play.
             policy: one of POLICIES.
+            rules: what it is to play; None if it plays only one thing.
+            num_players: the same.
 
         Raises:
-            ValueError: weights or policy do not fit, or the observation has another layout today.
+            ValueError: weights, policy or table do not fit, or the observation has another layout
+                today.
         """
         if policy not in POLICIES:
             raise ValueError(f"policy={policy!r}: allowed are {', '.join(POLICIES)}")
@@ -285,10 +355,11 @@ class NetworkAgent:
                 f"trained on observation layout {training.layout_version}, "
                 f"this nap_env has {LAYOUT_VERSION}"
             )
-        self.rules = resolve(training.rules, training.options)
-        seen = layout(self.rules, training.num_players)
         self.training, self.policy = training, policy
-        self._table = rules_table(self.rules, training.num_players)
+        self.rules, self.num_players = training.table(rules, num_players)
+        form = training.observation_layout
+        seen = layout(self.rules, self.num_players, form)
+        self._table = rules_table(self.rules, self.num_players, form)
         self._widths = widths_of(seen.size, training.hidden)
         if weights.shape != (num_weights(self._widths),):
             raise ValueError(f"weights: {weights.shape}, ({num_weights(self._widths)},) are needed")
@@ -296,20 +367,6 @@ class NetworkAgent:
         self._entries = entries(seen)
         self._factors = np.ascontiguousarray(self._entries["factor"])
         self._num_planes = seen.num_planes
-
-    def check(self, rules: Rules, num_players: int) -> None:
-        """Refuse a table at which it was not trained.
-
-        Raises:
-            ValueError: says at which it was.
-        """
-        mine = self.training
-        if self.rules != rules or mine.num_players != num_players:
-            options = f" with {mine.options}" if mine.options else ""
-            raise ValueError(
-                f"plays {mine.rules}{options} with {mine.num_players} players, "
-                f"not {rules.name} with {num_players}"
-            )
 
     def answer(
         self, games: Batch, rows: npt.NDArray[np.intp]
@@ -328,7 +385,7 @@ class NetworkAgent:
             np.empty((len(self._widths) - 1, BLOCK * self._widths[1:].max()), np.float32),
             answers, expected,
         )  # fmt: skip
-        return answers, expected * np.float32(self.training.chips_per_reward)
+        return answers, expected * np.float32(chips_per_reward(self.num_players))
 
     def __call__(self, games: Batch, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
         """Return its actions, int64 (n,)."""
@@ -341,11 +398,16 @@ def save_network(file: IO[bytes] | Path, weights: Weights, training: Training, n
     np.savez_compressed(file, weights=weights, training=told, note=note)
 
 
-def load_network(path: Path, policy: str = "sampled") -> NetworkAgent:
-    """Read a network that `save_network` wrote.
+def load_network(
+    path: Path,
+    policy: str = "sampled",
+    rules: Rules | None = None,
+    num_players: int | None = None,
+) -> NetworkAgent:
+    """Read a network that `save_network` wrote, and seat it.
 
     Raises:
-        ValueError: the file is not one of these.
+        ValueError: the file is not one of these, or it does not play this.
     """
     try:
         with np.load(path) as file:
@@ -353,4 +415,7 @@ def load_network(path: Path, policy: str = "sampled") -> NetworkAgent:
             weights = file["weights"]
     except (KeyError, TypeError, ValueError, OSError) as error:
         raise ValueError(f"{path}: not an exported network: {error!r}") from None
-    return NetworkAgent(weights, training, policy)
+    try:
+        return NetworkAgent(weights, training, policy, rules, num_players)
+    except ValueError as error:
+        raise ValueError(f"{path.stem}: {error}") from None

@@ -20,26 +20,29 @@ from nap_env.agents.network import (
     widths_of,
 )
 from nap_env.batch import Batch
-from nap_env.observation import LAYOUT_VERSION, layout
-from nap_env.presets import PRESETS, resolve
+from nap_env.observation import LAYOUT_VERSION
+from nap_env.presets import PRESETS
 from training import network as twin
 
 
 def training(rules="standard", players=4, hidden=(32, 48), in_order=False, **more):
-    told = {"options": {}, "layout_version": LAYOUT_VERSION, "chips_per_reward": 15.0, **more}
+    told = {"options": {}, "layout_version": LAYOUT_VERSION, **more}
     return Training(
-        rules=rules, num_players=players, hidden=hidden, suits_in_order=in_order, **told
+        rules=(rules,), num_players=(players,), hidden=hidden, suits_in_order=in_order, **told
     )
 
 
 def weights_for(plan, seed=0):
-    size = layout(resolve(plan.rules, plan.options), plan.num_players).size
     random = np.random.default_rng(seed)
-    return random.normal(0, 0.3, num_weights(widths_of(size, plan.hidden))).astype(np.float32)
+    return random.normal(0, 0.3, num_weights(widths_of(plan.num_features, plan.hidden))).astype(
+        np.float32
+    )
 
 
-def games_of(plan, count=60, seed=0, steps=6):
-    games = Batch(resolve(plan.rules, plan.options), plan.num_players, count, seed=seed)
+def games_of(plan, count=60, seed=0, steps=6, table=None):
+    rules, players = table or plan.tables[0]
+    form = plan.observation_layout
+    games = Batch(rules, players, count, seed=seed, observation_layout=form)
     for _ in range(steps):
         games.step(games.sample())
     return games
@@ -58,7 +61,7 @@ def test_it_says_what_torch_says(rules, players, hidden):
         widths_of(games.observation_size, hidden),
         torch.from_numpy(games.observation * factors),
     ).numpy()
-    value = 15 * heads[:, VALUE_HEAD]
+    value = 5 * (players - 1) * heads[:, VALUE_HEAD]
     np.testing.assert_allclose(expected, value, atol=1e-5 * max(1, abs(value).max()))
     logits = np.where(games.action_mask == 1, heads[:, :VALUE_HEAD], -np.inf)
     np.testing.assert_array_equal(answers, logits.argmax(1))
@@ -122,10 +125,29 @@ def test_a_file_keeps_it(tmp_path):
 def test_it_plays_only_what_it_was_trained_to_play():
     plan = training()
     agent = NetworkAgent(weights_for(plan), plan)
-    agent.check(PRESETS["standard"], 4)
+    assert (agent.rules, agent.num_players) == (PRESETS["standard"], 4)
     for rules, players in (("pub", 4), ("standard", 3)):
-        with pytest.raises(ValueError, match="plays standard with 4 players, not"):
-            agent.check(PRESETS[rules], players)
+        with pytest.raises(ValueError, match=r"plays standard with 4 players: .* is none of these"):
+            NetworkAgent(weights_for(plan), plan, "argmax", PRESETS[rules], players)
+
+
+def test_one_network_plays_at_several_tables():
+    plan = Training(("standard", "parlett"), {}, (2, 3, 5), (16,), LAYOUT_VERSION, True)
+    names = [(rules.name, players) for rules, players in plan.tables]
+    assert names == [
+        ("standard", 3), ("standard", 5), ("parlett", 2), ("parlett", 3), ("parlett", 5),
+    ]  # fmt: skip
+    flat = weights_for(plan)
+    for rules, players in plan.tables:
+        agent = NetworkAgent(flat, plan, "argmax", rules, players)
+        games = games_of(plan, table=(rules, players))
+        answers, expected = agent.answer(games, np.arange(60))
+        assert games.action_mask[np.arange(60), answers].all()
+        assert np.ptp(expected) > 0
+    with pytest.raises(ValueError, match="parlett with any players is not one of these tables"):
+        NetworkAgent(flat, plan, "argmax", PRESETS["parlett"])
+    with pytest.raises(ValueError, match="num_players=9"):
+        training(players=9).tables  # noqa: B018
 
 
 def test_what_does_not_fit_is_refused(tmp_path):

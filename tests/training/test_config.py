@@ -24,17 +24,17 @@ def test_defaults_without_a_file():
 
 def test_file_then_command_line(run_yaml):
     config = run_yaml("seed: 3\nnum_games: 64\n", "--num-games", "32")
-    assert (config.seed, config.num_games, config.num_players) == (3, 32, 4)
+    assert (config.seed, config.num_games, config.num_players) == (3, 32, (4,))
 
 
 @pytest.mark.parametrize("key", ["num_players", "players"])
 def test_number_of_players_in_a_file(run_yaml, key):
-    assert run_yaml(f"{key}: 3\n").num_players == 3
+    assert run_yaml(f"{key}: 3\n").num_players == (3,)
 
 
 @pytest.mark.parametrize("option", ["--players", "--num-players", "--num_players"])
 def test_number_of_players_on_the_command_line(option):
-    assert parse([option, "3"]).num_players == 3
+    assert parse([option, "3"]).num_players == (3,)
 
 
 def test_values_of_all_kinds(run_yaml):
@@ -46,7 +46,7 @@ def test_values_of_all_kinds(run_yaml):
     assert config.hidden == (64, 32, 16)
     assert config.options == {"must_trump": True}
     assert config.against == ("passer",)
-    assert config.rules == "house"
+    assert config.rules == ("house",)
 
 
 @pytest.mark.parametrize(
@@ -88,11 +88,11 @@ def test_missing_file(capsys):
 
 
 def test_saved_config_is_read_back(tmp_path):
-    told = Config(seed=7, options={"must_trump": True}, num_players=3, hidden=(8,))
+    told = Config(seed=7, options={"must_trump": True}, num_players=(3,), hidden=(8,))
     told.save(tmp_path / "config.yaml")
     read = parse(["--resume", str(tmp_path)])
     assert read == Config(
-        resume=tmp_path, seed=7, options={"must_trump": True}, num_players=3, hidden=(8,)
+        resume=tmp_path, seed=7, options={"must_trump": True}, num_players=(3,), hidden=(8,)
     )
 
 

@@ -36,7 +36,7 @@ def alone(seat, players=4):
 
 
 def plan(rules, players):
-    return Training(rules, {}, players, (16,), LAYOUT_VERSION, 5.0 * (players - 1), True)
+    return Training((rules,), {}, (players,), (16,), LAYOUT_VERSION, True)
 
 
 def untrained(games, seed=0):
@@ -52,7 +52,7 @@ def games():
 def checkpoint(tmp_path_factory):
     games = Batch(rules="mini_3p", num_players=3, num_games=1, seed=0)
     path = tmp_path_factory.mktemp("run") / "last.safetensors"
-    save_weights(path, untrained(games), games.observation_size, plan("mini_3p", 3))
+    save_weights(path, untrained(games), plan("mini_3p", 3))
     return str(path)
 
 

@@ -13,8 +13,8 @@ from training.rollout import ROLES, Players
 
 @pytest.fixture(scope="module", params=[(16,), (48, 32), (64, 16, 32)])
 def case(request):
-    plan = Training("standard", {}, 4, request.param, LAYOUT_VERSION, 1.0, True)
-    players = Players(resolve("standard"), plan, 0, 120, 0, 0.3)
+    plan = Training(("standard",), {}, (4,), request.param, LAYOUT_VERSION, True)
+    players = Players(resolve("standard"), 4, plan, 0, 120, 0, 0.3)
     weights, other = (new_weights(players.widths, seed) for seed in (0, 1))
     rollout = players.play(weights[None], np.zeros((120, 4), np.int8), 0.9)
     assert rollout.rows["branches"].any()

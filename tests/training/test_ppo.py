@@ -77,13 +77,29 @@ def test_every_tag_is_explained():
 def test_training_learns_to_bid_what_pays():
     trainer = Trainer(replace(TINY, num_games=256, total_decisions=100_000, hidden=(64,)))
     won = []
+    bids = [bid.name for bid in trainer.tables[0][0].bids]
     while trainer.decisions < trainer.config.total_decisions:
         told = trainer.update()
-        won.append(
-            sum(told[f"nap/bid_{bid}"] * told.get(f"nap/chips_{bid}", 0) for bid in trainer.bids)
-        )
+        won.append(sum(told[f"nap/bid_{bid}"] * told.get(f"nap/chips_{bid}", 0) for bid in bids))
     assert np.mean(won[:3]) < -20  # declarers at random
     assert np.mean(won[-3:]) > -4
+
+
+def test_one_network_learns_at_several_tables(tmp_path, capsys):
+    run_dir = tmp_path / "run"
+    tables = ["--rules", "standard", "parlett", "--players", "2", "4", "--against", "passer"]
+    more = ["--num-games", "66", "--eval-times", "1", "--run-dir", str(run_dir)]
+    ppo.main([*TINY_ARGS, *more, *tables, "--total-decisions", "2500"])
+    last = json.loads(capsys.readouterr().out.splitlines()[-1])
+    played = {(row["rules"], row["num_players"]) for row in last["results"]}
+    assert played == {("standard", 4), ("parlett", 2), ("parlett", 4)}
+    lines = [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text().splitlines()]
+    for table in ("standard-4", "parlett-2", "parlett-4"):
+        assert {f"{table}/turnover", f"{table}/bid_nap"} <= lines[0].keys()
+        assert f"eval-{table}/passer" in lines[-1]
+    assert not any(name.startswith("nap/bid") for name in lines[0])
+    told = refusal(capsys, *TINY_ARGS, *tables, "--run-dir", str(tmp_path / "other"))
+    assert "num_games=64: must be a multiple of 3" in told
 
 
 def test_nothing_uses_the_global_generators():
@@ -111,7 +127,7 @@ def test_the_torch_loss_trains_the_same_network(monkeypatch):
         if device == "torch":
             from training.network import TorchGradient
 
-            players = trainer._players[0]
+            players = trainer._players[0][0]
             trainer._gradients = [TorchGradient(players.widths, players.factors, "cpu")]
         trainer.update()
         return trainer.weights

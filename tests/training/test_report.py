@@ -69,11 +69,11 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path, run):
 
 
 def test_an_exported_network_is_the_one_of_the_run(tmp_path, capsys):
-    plan = Training("standard", {}, 3, (16,), LAYOUT_VERSION, 10.0, True)
+    plan = Training(("standard",), {}, (3,), (16,), LAYOUT_VERSION, True)
     size = layout(resolve("standard"), 3).size
     weights = np.random.default_rng(0).normal(size=num_weights(widths_of(size, (16,))))
     weights = weights.astype(np.float32)
-    save_weights(tmp_path / "best.safetensors", weights, size, plan)
+    save_weights(tmp_path / "best.safetensors", weights, plan)
     out = tmp_path / "it.npz"
     export.main([str(tmp_path / "best.safetensors"), str(out), "--note", "by hand"])
     assert "standard with 3 players" in capsys.readouterr().out

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from nap_env.actions import FIRST_BID, NUM_ACTIONS
-from nap_env.agents.network import Training, num_weights
+from nap_env.agents.network import Training, chips_per_reward, num_weights
 from nap_env.engine.state import OVER
 from nap_env.observation import LAYOUT_VERSION
 from nap_env.presets import resolve
 from training import rollout
 from training.network import new_weights
-from training.rollout import IN_AUCTION, ROW, Players
+from training.rollout import IN_AUCTION, ROW, Players, Rollout
 
 
 def judge(chains, values, payments, gae_lambda, branches=None):
@@ -71,13 +71,14 @@ def test_a_branching_decision_knows_what_each_action_brings():
 
 
 def plan(rules="standard", players=4, hidden=(16,)):
-    return Training(rules, {}, players, hidden, LAYOUT_VERSION, 1.0, True)
+    return Training((rules,), {}, (players,), hidden, LAYOUT_VERSION, True)
 
 
 def play(what, num_games=300, branch_share=0.0, past=False, seed=0, first=0, times=1):
-    players = Players(resolve(what.rules), what, first, num_games, seed, branch_share)
+    ((rules, num_players),) = what.tables
+    players = Players(rules, num_players, what, first, num_games, seed, branch_share)
     weights = np.stack([new_weights(players.widths, n) for n in range(1 + past)])
-    sits = np.zeros((num_games, what.num_players), np.int8)
+    sits = np.zeros((num_games, num_players), np.int8)
     if past:
         sits[:, 1::2] = 1
     for _ in range(times):
@@ -110,7 +111,9 @@ def test_every_decision_of_complete_deals_and_nothing_else(rules, players):
     last = {chain: row for row, chain in enumerate(rows["chain"])}
     for chain, row in last.items():
         game, seat = divmod(chain, players)
-        assert rows["returns"][row] == pytest.approx(found.payments[game, seat], abs=1e-4)
+        assert rows["returns"][row] == pytest.approx(
+            found.payments[game, seat] / chips_per_reward(players), abs=1e-4
+        )
 
 
 def test_games_go_on_from_deal_to_deal():
@@ -157,7 +160,7 @@ def test_a_branching_auction_takes_every_legal_action_once():
         game, seat = divmod(rows["chain"][row], 4)
         assert game < 400
         brought = worth[rows["chosen"][row]] + rows["returns"][row]
-        assert brought == pytest.approx(found.payments[game, seat], abs=1e-3)
+        assert brought == pytest.approx(found.payments[game, seat] / 15, abs=1e-3)
     in_copies = np.unique(rows["chain"][rows["chain"] >= 1600] // 4)
     assert 0 < len(in_copies) <= copies
     # In the copies every bid is played, whatever the policy thinks of it.
@@ -168,7 +171,33 @@ def test_a_branching_auction_takes_every_legal_action_once():
     assert found.payments.shape == plain.payments.shape
 
 
+def test_joined_rollouts_hold_the_rows_of_all():
+    what = Training(("standard",), {}, (3, 5), (16,), LAYOUT_VERSION, True)
+    parts = []
+    for rules, num_players in what.tables:
+        players = Players(rules, num_players, what, 0, 50, 0, 0.2)
+        sits = np.zeros((50, num_players), np.int8)
+        parts.append(players.play(new_weights(players.widths, 0)[None], sits, 0.9))
+    whole = Rollout.join(parts)
+    assert len(whole.rows) == sum(len(part.rows) for part in parts)
+    row = len(parts[0].rows) + 7  # row 7 of the second part
+
+    def of(rollout, row):
+        features = slice(rollout.starts[row], rollout.starts[row + 1])
+        actions = slice(rollout.action_starts[row], rollout.action_starts[row + 1])
+        return (
+            rollout.rows[row], rollout.places[features].tolist(), rollout.values[features].tolist(),
+            rollout.actions[actions].tolist(), rollout.log_probs[actions].tolist(),
+            rollout.worth[actions].tolist(),
+        )  # fmt: skip
+
+    assert of(whole, row) == of(parts[1], 7)
+    assert of(whole, 7) == of(parts[0], 7)
+    assert whole.starts[-1] == len(whole.places)
+    assert whole.action_starts[-1] == len(whole.actions)
+
+
 def test_weights_have_a_place_each():
-    players = Players(resolve("standard"), plan(), 0, 10, 0, 0.0)
+    players = Players(resolve("standard"), 4, plan(), 0, 10, 0, 0.0)
     assert new_weights(players.widths, 0).shape == (num_weights(players.widths),)
     assert FIRST_BID < NUM_ACTIONS
