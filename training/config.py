@@ -54,7 +54,7 @@ class Config:
     config: Path | None = None
     """YAML file of these options; what the command line says goes before it."""
     run_dir: Path | None = None
-    """Folder for the run, new or empty; by default runs/<config>-<seed>-<time>."""
+    """Folder for the run, without another run in it; by default runs/<config>-<seed>-<time>."""
     resume: Path | None = None
     """Folder of an earlier run to go on with, under its own config.yaml."""
 
@@ -93,7 +93,7 @@ class Config:
     clip: float = 0.2
     """How far an update may move the probability of an action, as a ratio."""
     entropy_auction: float = 0.1
-    """Temperature where a seat may bid: weight of the entropy, in the unit of the advantage."""
+    """Temperature of buys, bids and holds: weight of the entropy, in the unit of the advantage."""
     entropy_play: float = 0.02
     """Temperature everywhere else."""
     entropy_end: float = 0.0
@@ -142,7 +142,10 @@ class Config:
             *("save_every", "keep", "eval_times"),
         ):
             at_least(1, name, getattr(self, name))
-        for name in ("learning_rate", "clip", "grad_clip", "league_every", "save_minutes"):
+        for name in (
+            *("learning_rate", "clip", "grad_clip", "league_every"),
+            *("save_minutes", "max_kl"),
+        ):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name}={getattr(self, name)}: must be above 0")
         for name in ("entropy_auction", "entropy_play", "value_coef", "magnet"):
@@ -153,6 +156,8 @@ class Config:
         if self.time_limit is not None and not self.time_limit > 0:
             raise ValueError(f"time_limit={self.time_limit}: must be above 0")
         at_least(2, "eval_sets", self.eval_sets)
+        if not self.against:
+            raise ValueError("against=(): at least one agent is needed")
 
     def told(self) -> dict[str, Any]:
         """Return what a resumed run needs to be told again, as plain values."""
@@ -202,7 +207,7 @@ def _arguments(path: Path) -> list[str]:
         if key in ("config", "resume"):
             raise ValueError(f"{path}: {key}: belongs on the command line")
         if key == "options" and isinstance(value, dict):
-            arguments.append(f"--options={json.dumps(value)}")
+            arguments.append(f"--options={json.dumps(value, default=str)}")
         elif isinstance(value, list) and not any(isinstance(item, list | dict) for item in value):
             arguments += [f"--{key}", *map(str, value)]
         elif isinstance(value, list | dict):
