@@ -163,9 +163,7 @@ def test_a_branching_auction_takes_every_legal_action_once():
     # In the copies every bid is played, whatever the policy thinks of it.
     contracts = set(seats.games["contract"][in_copies])
     assert len(contracts) == len(resolve("standard").bids)
-    # Without branches the same games are played otherwise the same.
-    _, plain = play(plan(), 400)
-    assert found.payments.shape == plain.payments.shape
+    assert found.payments.shape == (400, 4)  # copies left out
 
 
 def test_weights_have_a_place_each():
