@@ -67,7 +67,7 @@ def load_state(path: Path) -> dict[str, Any]:
     return state
 
 
-def replace(path: Path, write: Callable[[Path], None]) -> None:
+def replace(path: Path, write: Callable[[Path], object]) -> None:
     """Have a file written beside its place, flush it, and move it there."""
     new = path.with_name(path.name + ".new")
     write(new)

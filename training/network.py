@@ -143,6 +143,6 @@ class TorchGradient:
 
 def _runs(starts: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return the numbers from each start on, so many of them, one run after the other."""
-    ends = np.cumsum(counts)
-    runs: npt.NDArray[np.int64] = np.arange(ends[-1]) + np.repeat(starts + counts - ends, counts)
+    before = np.cumsum(counts) - counts
+    runs: npt.NDArray[np.int64] = np.arange(counts.sum()) + np.repeat(starts - before, counts)
     return runs

@@ -62,7 +62,7 @@ from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
 from nap_env import __version__
-from training.checkpoint import load_state, save_state, save_weights
+from training.checkpoint import load_state, replace, save_state, save_weights
 from training.config import MAY_CHANGE, parse
 from training.evaluate import evaluate, measured
 from training.provenance import commit, machine, versions
@@ -93,7 +93,7 @@ class Run:
         config = trainer.config
         self.trainer = trainer
         self._leads = trainer.team.rank == 0
-        self._best, self._measured = -np.inf, 0
+        self._best, self._measured = -np.inf, 0  # `_measured` in decisions
         name = config.config.stem if config.config else "default"
         self.folder = (
             config.resume
@@ -108,8 +108,8 @@ class Run:
             raise ValueError(f"run_dir={self.folder}: holds a run; --resume goes on with it")
         if self._leads:
             (self.folder / "checkpoints").mkdir(parents=True, exist_ok=True)
-            config.save(self.folder / "config.yaml")
-            (self.folder / "versions.json").write_text(json.dumps(where_from()) + "\n")
+            replace(self.folder / "config.yaml", config.save)
+            _save_json(self.folder / "versions.json", where_from())
         self.save()
         if self._leads:
             self._check_disk()
@@ -119,7 +119,7 @@ class Run:
         config = self.trainer.config
         size = sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
         networks = config.keep + bool(config.league_share) / config.league_every
-        needed = int(2 * size + networks * self.trainer.weights.nbytes)
+        needed = int(2 * (size + networks * self.trainer.weights.nbytes))
         free = shutil.disk_usage(self.folder).free
         if free < needed:
             raise ValueError(
@@ -139,11 +139,13 @@ class Run:
                     f"only these may change: {', '.join(MAY_CHANGE)}"
                 )
         self.trainer.resume(state["trainer"])
-        self._best, self._measured = state["best"], state["measured"]
-        if self._leads:  # later lines will come again
-            path = self.folder / "metrics.jsonl"
-            lines = path.read_text().splitlines()[: self.trainer.updates]
-            path.write_text("".join(f"{line}\n" for line in lines))
+        self._measured = state["measured"]
+        if state["config"]["against"] == list(config.against):  # else it was best at something else
+            self._best = state["best"]
+        path = self.folder / "metrics.jsonl"
+        if self._leads and path.exists():  # a run may have been stopped before its first update
+            lines = path.read_text().splitlines()[: self.trainer.updates]  # later ones come again
+            replace(path, lambda new: new.write_text("".join(f"{line}\n" for line in lines)))
 
     def save(self) -> None:
         """Write a checkpoint; every process of the team must call it."""
@@ -176,6 +178,11 @@ class Run:
         if self.trainer.team.any(late) or self.trainer.updates - self._saved >= config.save_every:
             self.save()
 
+    def _due(self, decisions: int) -> int:
+        """Return how many measurements are due after so many decisions."""
+        config = self.trainer.config
+        return min(decisions, config.total_decisions) * config.eval_times // config.total_decisions
+
     def measure(self) -> dict[str, float]:
         """Measure the network if it is time, keep it if it is the best; return what to log.
 
@@ -183,10 +190,9 @@ class Run:
         reported as strong.
         """
         trainer, config = self.trainer, self.trainer.config
-        due = min(trainer.decisions, config.total_decisions) * config.eval_times
-        if not self._leads or due // config.total_decisions <= self._measured:
+        if not self._leads or self._due(trainer.decisions) == self._due(self._measured):
             return {}
-        self._measured = due // config.total_decisions
+        self._measured = trainer.decisions
         metrics = {}
         for name in config.against:
             found = measured(trainer.agent(), name, config.eval_sets, HELD_OUT)
@@ -198,6 +204,10 @@ class Run:
             self._best = mean
             self._save_weights("best.safetensors")
         return metrics
+
+
+def _save_json(path: Path, told: dict[str, Any]) -> None:
+    replace(path, lambda new: new.write_text(json.dumps(told) + "\n"))
 
 
 def where_from() -> dict[str, Any]:
@@ -297,8 +307,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     start = time.perf_counter()
     config = parse(sys.argv[1:] if argv is None else argv)
     torch.set_num_threads(1)  # the threads are our own
-    team = Team(config.device)
     try:
+        team = Team(config.device)
         run = Run(Trainer(config, team))
     except (ValueError, OSError) as error:
         print(error, file=sys.stderr)
@@ -323,7 +333,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         "deals": trainer.deals,
         "seconds": round(time.perf_counter() - start, 1),
     }
-    (run.folder / "results.json").write_text(json.dumps({"results": results, **told}) + "\n")
+    _save_json(run.folder / "results.json", {"results": results, **told})
     report(results, **told)
 
 

@@ -24,7 +24,13 @@ class Team:
     """
 
     def __init__(self, device: str = "cpu") -> None:
-        """Join the other processes, if there are any."""
+        """Join the other processes, if there are any.
+
+        Raises:
+            ValueError: there is no GPU, or torchrun's environment variables are not all there.
+        """
+        if device == "cuda" and not torch.cuda.is_available():
+            raise ValueError("device=cuda: torch finds no GPU")
         self.rank, self.size = 0, int(os.environ.get("WORLD_SIZE", 1))
         self._device = torch.device(device)
         if self.size > 1:

@@ -118,7 +118,7 @@ class Trainer:
         left = 1 - self.decisions / config.total_decisions  # from 1 down to 0
         for group in self.optimizer.param_groups:
             group["lr"] = config.learning_rate * left
-        while config.league_share and len(self.past) * config.league_every <= 1 - left:
+        if config.league_share and len(self.past) * config.league_every <= 1 - left:
             self.past.append(self.weights.copy())
         random = [
             np.random.default_rng([config.seed, self.updates, worker]) for worker in self._workers
@@ -227,12 +227,13 @@ class Trainer:
                     minibatch,
                 )
                 found = self.team.add(np.sum([each.sums for each in self._gradients], 0))
+                count = found[:, -1].sum()
+                if not count:  # there are fewer decisions than minibatches
+                    continue
                 total = self._gradients[0].gradient
                 for other in self._gradients[1:]:
                     total += other.gradient
-                self._parameter.grad = torch.from_numpy(
-                    self.team.add(total) / np.float32(found[:, -1].sum())
-                )
+                self._parameter.grad = torch.from_numpy(self.team.add(total) / np.float32(count))
                 norm = float(nn.utils.clip_grad_norm_([self._parameter], config.grad_clip))
                 if not np.isfinite(norm):
                     raise FloatingPointError(f"update {self.updates}: the gradient is {norm}")
@@ -298,7 +299,8 @@ class Trainer:
         rows = rollout.rows
         action = rollout.actions[rollout.action_starts[:-1] + rows["chosen"]]
         bids = np.flatnonzero((rows["role"] == IN_AUCTION) & (action >= FIRST_BID))
-        games = max(len(rollout.payments), int(rows["chain"].max()) // self.config.num_players + 1)
+        last = int(rows["chain"].max(initial=0)) // self.config.num_players
+        games = max(len(rollout.payments), last + 1)
         chips = np.full(games * self.config.num_players, np.nan)
         chips[rows["chain"][bids]] = rows["value"][bids] * self.training.chips_per_reward
         return chips
@@ -320,7 +322,16 @@ class Trainer:
         }
 
     def resume(self, state: dict[str, Any]) -> None:
-        """Go on from what `state` returned."""
+        """Go on from what `state` returned.
+
+        Raises:
+            ValueError: the network was trained on another layout of the observation.
+        """
+        layout_version = state["training"]["layout_version"]
+        if layout_version != LAYOUT_VERSION:
+            raise ValueError(
+                f"trained on observation layout {layout_version}, this nap_env has {LAYOUT_VERSION}"
+            )
         self.weights[:] = state["weights"].numpy()
         self.average[:] = state["average"].numpy()
         self.past = [weights.numpy() for weights in state["past"]]

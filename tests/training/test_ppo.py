@@ -16,6 +16,7 @@ import torch
 from training import ppo
 from training.checkpoint import load_state, load_weights
 from training.config import MAY_CHANGE, Config
+from training.network import TorchGradient
 from training.trainer import Trainer
 
 TINY = Config(
@@ -109,8 +110,6 @@ def test_the_torch_loss_trains_the_same_network(monkeypatch):
     def train(device):
         trainer = Trainer(replace(TINY, **ALL_ON))
         if device == "torch":
-            from training.network import TorchGradient
-
             players = trainer._players[0]
             trainer._gradients = [TorchGradient(players.widths, players.factors, "cpu")]
         trainer.update()
@@ -195,16 +194,24 @@ def test_run_folder(run):
     assert {"numpy", "torch", "nap_env"} <= json.loads((run / "versions.json").read_text()).keys()
 
 
-def test_the_best_network_is_the_one_that_did_best_on_held_out_deals(tmp_path, monkeypatch):
-    results = iter([3.0, 7.0, 5.0])
+def tiny_run(**changes):
+    return ppo.Run(Trainer(replace(TINY, **{"against": ("passer",), **changes})))
+
+
+def measures(monkeypatch, *means):
+    results = iter(means)
 
     def compare(*_, **__):
         mean = next(results)
         return {"chips_per_100": mean, "ci95": [mean - 1, mean + 1]}
 
     monkeypatch.setattr(ppo, "measured", compare)
-    trainer = Trainer(replace(TINY, against=("passer",), eval_times=3, run_dir=tmp_path / "run"))
-    run, best = ppo.Run(trainer), []
+
+
+def test_the_best_network_is_the_one_that_did_best_on_held_out_deals(tmp_path, monkeypatch):
+    measures(monkeypatch, 3.0, 7.0, 5.0)
+    run, best = tiny_run(run_dir=tmp_path / "run", eval_times=3), []
+    trainer = run.trainer
     for done in (1, 2, 3):
         trainer.decisions = TINY.total_decisions * done // 3 + 1
         trainer.weights[:] = done
@@ -212,6 +219,64 @@ def test_the_best_network_is_the_one_that_did_best_on_held_out_deals(tmp_path, m
         assert not run.measure()  # not again before it is time
         best.append(load_weights(tmp_path / "run" / "best.safetensors")[0][0])
     assert best == [1, 2, 2]
+
+
+def test_a_run_that_goes_on_further_is_measured_further(tmp_path, monkeypatch):
+    measures(monkeypatch, 3.0, 7.0)
+    run = tiny_run(run_dir=tmp_path, total_decisions=1000, eval_times=4)
+    run.trainer.decisions = 1000
+    assert run.measure()
+    run.save()
+    run = tiny_run(resume=tmp_path, total_decisions=2000, eval_times=4)
+    run.trainer.decisions = 1499
+    assert not run.measure()
+    run.trainer.decisions = 1500
+    assert run.measure()
+
+
+def test_what_was_best_against_others_is_not_the_best_any_more(tmp_path, monkeypatch):
+    measures(monkeypatch, 900.0, -5.0)
+    run = tiny_run(run_dir=tmp_path)
+    run.trainer.decisions = 1300
+    run.measure()
+    run.save()
+    run = tiny_run(resume=tmp_path, against=("random",))
+    run.trainer.decisions = 2500
+    run.trainer.weights[:] = 2
+    run.measure()
+    assert load_weights(tmp_path / "best.safetensors")[0][0] == 2
+
+
+def test_a_run_stopped_before_its_first_update_goes_on(tmp_path):
+    tiny_run(run_dir=tmp_path)
+    assert not (tmp_path / "metrics.jsonl").exists()
+    assert tiny_run(resume=tmp_path).trainer.updates == 0
+
+
+def test_the_games_of_another_layout_are_refused(tmp_path, monkeypatch):
+    tiny_run(run_dir=tmp_path)
+    monkeypatch.setattr("training.trainer.LAYOUT_VERSION", 999)
+    with pytest.raises(ValueError, match="this nap_env has 999"):
+        tiny_run(resume=tmp_path)
+
+
+@pytest.mark.parametrize("in_torch", [False, True])
+def test_fewer_decisions_than_minibatches(in_torch):
+    trainer = Trainer(replace(TINY, num_games=1, minibatches=64))
+    if in_torch:
+        players = trainer._players[0]
+        trainer._gradients = [TorchGradient(players.widths, players.factors, "cpu")]
+    metrics = trainer.update()
+    assert 0 < trainer.decisions < 64
+    assert all(np.isfinite(value) for value in metrics.values())
+
+
+def test_the_league_grows_by_one_network_an_update_at_most():
+    trainer = Trainer(replace(TINY, league_share=0.5, league_every=1e-9))
+    for _ in range(3):
+        trainer.update()
+    assert len(trainer.past) == 3
+    assert (trainer.past[0] != trainer.past[1]).any()
 
 
 def test_run_ends_with_json_and_resumes_further(run, capsys):
@@ -272,9 +337,13 @@ def test_a_broken_checkpoint_is_refused(run, tmp_path, capsys, broken):
         (["--against", "nobody"], "'nobody': allowed are random"),
         (["--num-games", "63", "--threads", "2"], "num_games=63: must be a multiple of 2"),
         (["--hidden", "20"], "widths must be multiples of 16"),
+        (["--device", "cuda"], "device=cuda: torch finds no GPU"),
     ],
 )
-def test_what_is_impossible_stops_before_there_is_a_folder(tmp_path, capsys, options, message):
+def test_what_is_impossible_stops_before_there_is_a_folder(
+    tmp_path, capsys, monkeypatch, options, message
+):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert message in refusal(capsys, *TINY_ARGS, *options, "--run-dir", str(tmp_path / "run"))
     assert not (tmp_path / "run").exists()
 
