@@ -14,6 +14,8 @@ from typing import Annotated, Any, Literal
 import tyro
 import yaml
 
+from training.checkpoint import replace
+
 
 def at_least(least: float, name: str, value: float) -> None:
     """Refuse a value that is below `least`, by name."""
@@ -169,7 +171,7 @@ class Config:
 
     def save(self, path: Path) -> None:
         """Write what a resumed run needs to be told again, as YAML."""
-        path.write_text(yaml.safe_dump(self.told(), sort_keys=False))
+        replace(path, yaml.safe_dump(self.told(), sort_keys=False).encode())
 
 
 def parse(argv: Sequence[str]) -> Config:

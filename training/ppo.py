@@ -108,7 +108,7 @@ class Run:
             raise ValueError(f"run_dir={self.folder}: holds a run; --resume goes on with it")
         if self._leads:
             (self.folder / "checkpoints").mkdir(parents=True, exist_ok=True)
-            replace(self.folder / "config.yaml", config.save)
+            config.save(self.folder / "config.yaml")
             _save_json(self.folder / "versions.json", where_from())
         self.save()
         if self._leads:
@@ -145,7 +145,7 @@ class Run:
         path = self.folder / "metrics.jsonl"
         if self._leads and path.exists():  # a run may have been stopped before its first update
             lines = path.read_text().splitlines()[: self.trainer.updates]  # later ones come again
-            replace(path, lambda new: new.write_text("".join(f"{line}\n" for line in lines)))
+            replace(path, "".join(f"{line}\n" for line in lines).encode())
 
     def save(self) -> None:
         """Write a checkpoint; every process of the team must call it."""
@@ -207,7 +207,7 @@ class Run:
 
 
 def _save_json(path: Path, told: dict[str, Any]) -> None:
-    replace(path, lambda new: new.write_text(json.dumps(told) + "\n"))
+    replace(path, f"{json.dumps(told)}\n".encode())
 
 
 def where_from() -> dict[str, Any]:
@@ -316,8 +316,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     trainer = run.trainer
     try:
         finished = train(run)
-    except FloatingPointError as error:
-        print(f"{error}; {run.folder} holds the checkpoint before it", file=sys.stderr)
+    except (FloatingPointError, OSError) as error:
+        if team.rank == 0:
+            print(f"{error}; {run.folder} holds the checkpoint before it", file=sys.stderr)
         sys.exit(1)
     finally:
         team.leave()

@@ -5,6 +5,7 @@ else through gloo.
 """
 
 import os
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ class Team:
                 store=PrefixStore(f"attempt {attempt}", store),
                 rank=self.rank,
                 world_size=self.size,
+                timeout=timedelta(days=1),  # the others wait while the first one measures
             )
 
     def add(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:

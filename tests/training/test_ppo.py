@@ -1,5 +1,7 @@
 """The training loop: updates that learn, runs that resume and stop well."""
 
+import errno
+import itertools
 import json
 import os
 import shutil
@@ -355,6 +357,26 @@ def test_a_full_disk_is_told_before_training(tmp_path, capsys, monkeypatch):
     assert "the disk has 1,000 bytes left, the run may need" in told
 
 
+@pytest.mark.parametrize(("room", "status"), [(0, 2), (20, 1)])
+def test_a_disk_that_fills_up_is_told_and_leaves_whole_files(
+    tmp_path, capsys, monkeypatch, room, status
+):
+    calls = itertools.count()
+
+    def fsync(_):
+        if next(calls) >= room:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("training.checkpoint.os.fsync", fsync)
+    with pytest.raises(SystemExit) as stop:
+        ppo.main([*TINY_ARGS, "--run-dir", str(tmp_path / "run")])
+    assert stop.value.code == status
+    assert "No space left" in capsys.readouterr().err
+    assert not list(tmp_path.rglob("*.new"))
+    if status == 1:
+        assert load_state(tmp_path / "run" / "state.pt")["trainer"]["updates"] > 0
+
+
 def test_a_folder_that_cannot_be_made_is_told_before_training(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert "file" in refusal(capsys, *TINY_ARGS, "--run-dir", str(tmp_path / "file" / "run"))
@@ -371,6 +393,7 @@ def test_interrupt_saves_and_leaves(tmp_path, number):
     assert process.returncode == 0
     last = json.loads(output.splitlines()[-1])
     assert (last["finished"], last["results"]) == (False, [])
+    assert output.count("\n") == 1  # no tables without results
     assert load_state(run_dir / "state.pt")["trainer"]["decisions"] == last["decisions"]
 
 
