@@ -27,6 +27,11 @@ def test_file_then_command_line(run_yaml):
     assert (config.seed, config.num_games, config.num_players) == (3, 32, 4)
 
 
+@pytest.mark.parametrize(("text", "value"), [("false", False), ("no", False), ("True", True)])
+def test_a_yes_or_no_in_a_file(run_yaml, text, value):
+    assert run_yaml(f"suits_in_order: {text}\n").suits_in_order is value
+
+
 @pytest.mark.parametrize("key", ["num_players", "players"])
 def test_number_of_players_in_a_file(run_yaml, key):
     assert run_yaml(f"{key}: 3\n").num_players == 3
