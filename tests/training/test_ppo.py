@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import torch
 
+from nap_env.actions import FIRST_BID, action_id
 from training import ppo
 from training.checkpoint import load_state, load_weights
 from training.config import MAY_CHANGE, Config
@@ -67,6 +68,65 @@ def test_two_updates(more):
     assert (trainer.average != start).any()
     moved = np.abs(trainer.average - start).max() / np.abs(trainer.weights - start).max()
     assert 0.005 < moved < 0.05
+
+
+def loss_of(trainer):
+    """Train once; return what the loss was told, and the decisions it was of."""
+    improve, seen = trainer._improve, []
+
+    def watched(rollouts, magnets, loss, random):
+        seen.extend([loss[0].copy(), np.concatenate([each.rows for each in rollouts])])
+        return improve(rollouts, magnets, loss, random)
+
+    trainer._improve = watched
+    trainer.update()
+    return seen
+
+
+def test_temperatures_fall_with_the_decisions_to_their_share():
+    heat = {"entropy_auction": 0.2, "entropy_play": 0.04, "entropy_end": 0.5}
+    trainer = Trainer(replace(TINY, **heat))
+    first, _ = loss_of(trainer)
+    assert first["temperature"] == pytest.approx([0.2, 0.04, 0.04])
+    trainer.decisions = TINY.total_decisions // 2  # 0.5 + 0.5 * 0.5 of them are left
+    half, _ = loss_of(trainer)
+    assert half["temperature"] == pytest.approx([0.15, 0.03, 0.03])
+
+
+def test_the_unit_of_the_advantage():
+    loss, rows = loss_of(Trainer(TINY))
+    assert loss["mean"] == pytest.approx(3 * [rows["advantage"].mean()], rel=1e-4)
+    assert (loss["scale"] == 1).all()
+    loss, rows = loss_of(Trainer(replace(TINY, advantage="normalised", threads=2)))
+    for role in range(3):
+        found = rows["advantage"][rows["role"] == role].astype(np.float64)
+        assert loss["mean"][role] == pytest.approx(found.mean(), rel=1e-4)
+        assert loss["scale"][role] == pytest.approx(1 / found.std(), rel=1e-2)
+
+
+def test_what_happened_is_told_by_contract():
+    trainer = Trainer(replace(TINY, league_share=0.5))
+    told = trainer.update()
+    games = trainer._players[0].games
+    paid = games["payments"][:, :4]
+    for name in trainer.bids:
+        bid = action_id(name) - FIRST_BID
+        deals = [k for k in range(64) if games["contract"][k] == bid]
+        assert told[f"nap/bid_{name}"] == len(deals) / 64
+        if deals:
+            won = [paid[k, games["declarer"][k]] for k in deals]
+            assert told[f"nap/chips_{name}"] == np.mean(won)
+            assert told[f"nap/made_{name}"] == np.mean(np.array(won) > 0)
+    assert told["nap/passed_out"] == np.mean(games["contract"] == -1)
+    assert told["nap/turnover"] == paid.clip(0).sum() / 64
+
+
+def test_a_past_network_sits_at_half_of_the_seats_of_a_share_of_the_games():
+    trainer = Trainer(replace(TINY, num_games=8000, league_share=0.3))
+    sits = trainer._seats(np.random.default_rng(0))
+    assert sits.shape == (8000, 4)
+    assert sits.any(1).mean() == pytest.approx(0.3 * (1 - 0.5**4), abs=0.02)
+    assert sits[sits.any(1)].mean() == pytest.approx(0.5 / (1 - 0.5**4), abs=0.02)
 
 
 def test_every_tag_is_explained():

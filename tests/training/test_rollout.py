@@ -10,7 +10,7 @@ from nap_env.observation import LAYOUT_VERSION
 from nap_env.presets import resolve
 from training import rollout
 from training.network import new_weights
-from training.rollout import IN_AUCTION, ROW, Players
+from training.rollout import DECLARER, IN_AUCTION, ROW, Players
 
 
 def judge(chains, values, payments, gae_lambda, branches=None):
@@ -100,6 +100,9 @@ def test_every_decision_of_complete_deals_and_nothing_else(rules, players):
     )
     sums = np.add.reduceat(np.exp(found.log_probs), found.action_starts[:-1])
     np.testing.assert_allclose(sums, 1, atol=1e-5)
+    after = rows[rows["role"] != IN_AUCTION]
+    declares = seats.games["declarer"][after["chain"] // players] == after["chain"] % players
+    np.testing.assert_array_equal(declares, after["role"] == DECLARER)
     # What was decided is what happened: the same number of events had a choice.
     events = seats.games["num_events"].sum()
     assert len(rows) < events
