@@ -70,17 +70,22 @@ def test_two_updates(more):
     assert 0.005 < moved < 0.05
 
 
-def loss_of(trainer):
-    """Train once; return what the loss was told, and the decisions it was of."""
+def trained(trainer):
+    """Train once; return the rollouts, what divergence was measured from, and the loss."""
     improve, seen = trainer._improve, []
 
     def watched(rollouts, magnets, loss, random):
-        seen.extend([loss[0].copy(), np.concatenate([each.rows for each in rollouts])])
+        seen.extend([rollouts, magnets, loss[0].copy()])
         return improve(rollouts, magnets, loss, random)
 
     trainer._improve = watched
-    trainer.update()
-    return seen
+    return trainer.update(), *seen
+
+
+def loss_of(trainer):
+    """Train once; return what the loss was told, and the decisions it was of."""
+    _, rollouts, _, loss = trained(trainer)
+    return loss, np.concatenate([rollout.rows for rollout in rollouts])
 
 
 def test_temperatures_fall_with_the_decisions_to_their_share():
@@ -106,9 +111,15 @@ def test_the_unit_of_the_advantage():
 
 def test_what_happened_is_told_by_contract():
     trainer = Trainer(replace(TINY, league_share=0.5))
-    told = trainer.update()
+    seats, sits = trainer._seats, []
+    trainer._seats = lambda random: sits.append(seats(random)) or sits[-1]
+    told, (rollout,), _, _ = trained(trainer)
     games = trainer._players[0].games
     paid = games["payments"][:, :4]
+    expected = {}  # where the seat last bid
+    for row, start in zip(rollout.rows, rollout.action_starts, strict=False):
+        if rollout.actions[start + row["chosen"]] >= FIRST_BID:
+            expected[row["chain"]] = 15 * row["value"]
     for name in trainer.bids:
         bid = action_id(name) - FIRST_BID
         deals = [k for k in range(64) if games["contract"][k] == bid]
@@ -117,8 +128,47 @@ def test_what_happened_is_told_by_contract():
             won = [paid[k, games["declarer"][k]] for k in deals]
             assert told[f"nap/chips_{name}"] == np.mean(won)
             assert told[f"nap/made_{name}"] == np.mean(np.array(won) > 0)
+        chains = {4 * k + games["declarer"][k] for k in deals} & expected.keys()
+        if chains:
+            mean = np.mean([expected[chain] for chain in chains])
+            assert told[f"nap/expected_{name}"] == pytest.approx(mean, rel=1e-4)
     assert told["nap/passed_out"] == np.mean(games["contract"] == -1)
     assert told["nap/turnover"] == paid.clip(0).sum() / 64
+    mixed = sits[0].any(1)
+    present = paid[mixed][sits[0][mixed] == 0]
+    assert told["league/chips_per_100"] == pytest.approx(100 * present.mean())
+
+
+@pytest.mark.parametrize("players", [3, 5])
+def test_a_made_nap_is_a_reward_of_2(players):
+    trainer = Trainer(replace(TINY, num_players=players))
+    assert 10 * (players - 1) / trainer.training.chips_per_reward == 2
+
+
+def test_explained_variance_is_of_the_returns():
+    told, (rollout,), _, _ = trained(Trainer(TINY))
+    rows = rollout.rows
+    unexplained = np.mean((rows["returns"] - rows["value"]) ** 2) / np.var(rows["returns"])
+    assert told["losses/explained_variance"] == pytest.approx(1 - unexplained, rel=1e-3)
+
+
+def test_the_magnet_is_the_policy_of_the_averaged_weights():
+    trainer = Trainer(replace(TINY, magnet=0.1))
+    trainer.average[:] = 0  # so it takes every legal action as often
+    _, (rollout,), (magnet,), _ = trained(trainer)
+    counts = np.diff(rollout.action_starts)
+    np.testing.assert_allclose(magnet, np.repeat(-np.log(counts), counts), rtol=1e-5)
+
+
+def test_every_past_network_is_played_against():
+    class Recorder:
+        def play(self, networks, sits, gae_lambda):
+            return networks[1, 0]
+
+    trainer = Trainer(replace(TINY, league_share=0.5))
+    trainer.past = [np.full_like(trainer.weights, number) for number in range(5)]
+    random = np.random.default_rng(0)
+    assert {float(trainer._play(Recorder(), random, None)) for _ in range(100)} == {0, 1, 2, 3, 4}
 
 
 def test_a_past_network_sits_at_half_of_the_seats_of_a_share_of_the_games():
@@ -127,6 +177,17 @@ def test_a_past_network_sits_at_half_of_the_seats_of_a_share_of_the_games():
     assert sits.shape == (8000, 4)
     assert sits.any(1).mean() == pytest.approx(0.3 * (1 - 0.5**4), abs=0.02)
     assert sits[sits.any(1)].mean() == pytest.approx(0.5 / (1 - 0.5**4), abs=0.02)
+
+
+def test_what_is_logged_again_after_resuming_is_logged_once(tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    for before, values in ((0, {100: 1.0, 200: 2.0}), (100, {200: 3.0})):
+        with ppo.Log(tmp_path, before) as log:
+            for decisions, value in values.items():
+                log.write(decisions, {"tag": value})
+    events = EventAccumulator(str(tmp_path)).Reload().Scalars("tag")
+    assert [(event.step, event.value) for event in events] == [(100, 1), (200, 3)]
 
 
 def test_every_tag_is_explained():
