@@ -48,10 +48,13 @@ class TorchGradient:
     """What `training.gradient.Gradient` is, computed by torch on any device."""
 
     def __init__(
-        self, widths: npt.NDArray[np.int64], factors: npt.NDArray[np.float32], device: str
+        self,
+        widths: npt.NDArray[np.int64],
+        factors: npt.NDArray[np.float32],
+        device: torch.device,
     ) -> None:
         """Make ready for networks of these widths, with these factors of the features."""
-        self._widths, self._device = widths, torch.device(device)
+        self._widths, self._device = widths, device
         self._factors = torch.from_numpy(factors).to(self._device)
         self.gradient = np.zeros(num_weights(widths), np.float32)
         self.sums = np.zeros((len(ROLES), len(STATISTICS) + 1))

@@ -57,7 +57,7 @@ class Trainer:
         Raises:
             ValueError: rules, options, players, agents or widths are impossible.
         """
-        self.config, self.team = config, team or Team()
+        self.config, self.team = config, team or Team(config.device)
         rules = self.rules = resolve(config.rules, config.options)
         rules.check_players(config.num_players)
         for name in config.against:
@@ -88,7 +88,7 @@ class Trainer:
         self._gradients: list[Gradient | TorchGradient] = [
             Gradient(widths, factors)
             if config.device == "cpu"
-            else TorchGradient(widths, factors, config.device)
+            else TorchGradient(widths, factors, self.team.device)
             for _ in self._workers
         ]
         self._pool = ThreadPoolExecutor(config.threads)

@@ -19,7 +19,7 @@ from nap_env.actions import FIRST_BID, action_id
 from training import ppo
 from training.checkpoint import load_state, load_weights
 from training.config import MAY_CHANGE, Config
-from training.network import TorchGradient
+from training.team import Team
 from training.trainer import Trainer
 
 TINY = Config(
@@ -229,16 +229,17 @@ def test_same_seed_same_run():
     assert (first != other).any()
 
 
-def test_the_torch_loss_trains_the_same_network(monkeypatch):
-    def train(device):
-        trainer = Trainer(replace(TINY, **ALL_ON))
-        if device == "torch":
-            players = trainer._players[0]
-            trainer._gradients = [TorchGradient(players.widths, players.factors, "cpu")]
-        trainer.update()
-        return trainer.weights
+def in_torch(config):
+    """Return a trainer that computes as on a GPU, but on the CPU."""
+    return Trainer(replace(config, device="cuda"), Team("cpu"))
 
-    np.testing.assert_allclose(train("torch"), train("ours"), atol=2e-4)
+
+def test_the_torch_loss_trains_the_same_network():
+    weights = []
+    for trainer in (in_torch(replace(TINY, **ALL_ON)), Trainer(replace(TINY, **ALL_ON))):
+        trainer.update()
+        weights.append(trainer.weights)
+    np.testing.assert_allclose(*weights, atol=2e-4)
 
 
 def command(*arguments, run_dir):
@@ -383,12 +384,9 @@ def test_the_games_of_another_layout_are_refused(tmp_path, monkeypatch):
         tiny_run(resume=tmp_path)
 
 
-@pytest.mark.parametrize("in_torch", [False, True])
-def test_fewer_decisions_than_minibatches(in_torch):
-    trainer = Trainer(replace(TINY, num_games=1, minibatches=64))
-    if in_torch:
-        players = trainer._players[0]
-        trainer._gradients = [TorchGradient(players.widths, players.factors, "cpu")]
+@pytest.mark.parametrize("trained_by", [Trainer, in_torch])
+def test_fewer_decisions_than_minibatches(trained_by):
+    trainer = trained_by(replace(TINY, num_games=1, minibatches=64))
     metrics = trainer.update()
     assert 0 < trainer.decisions < 64
     assert all(np.isfinite(value) for value in metrics.values())
