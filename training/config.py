@@ -58,12 +58,14 @@ class Config:
     run_dir: Path | None = None
     """Folder for the run, without another run in it; by default runs/<config>-<seed>-<time>."""
     resume: Path | None = None
-    """Folder of an earlier run to go on with, under its own config.yaml."""
+    """Folder of an earlier run to go on with, under its own config.yaml. Only these may change:
+    total_decisions, time_limit, max_kl, save_every, save_minutes, keep, against, eval_sets,
+    eval_times."""
 
     rules: str = "standard"
-    """Name of the rule set."""
+    """Name of the rule set; `python -m nap_env.presets` lists them."""
     options: JsonObject = field(default_factory=dict)
-    """Rule options that differ from the rule set (a mapping in YAML)."""
+    """Rule options that differ from the rule set, such as {"must_trump": true}."""
     num_players: Annotated[int, Players] = 4
     """Number of players."""
     seed: int = 0
@@ -112,7 +114,7 @@ class Config:
     league_share: float = 0.0
     """Share of the games in which a past network sits at about half of the seats."""
     league_every: float = 0.02
-    """Part of the run after which the network joins the past ones."""
+    """Part of the run between two networks that join the past ones."""
     branch_share: float = 0.0
     """Share of the deals in which the auction branches: one decision takes every action."""
 

@@ -12,9 +12,9 @@ A run folder holds
 | results.json | the measurement at the end, as the last line of output |
 
 `torchrun --nproc-per-node 2 -m training.ppo --threads 1` trains the same network as one process
-with two threads. Every file is written beside its place and moved there, so that one that is there
-is whole. A run that loses a process goes on from its last checkpoint: by itself with torchrun's
-`--max-restarts` and a `--run-dir`, else with `--resume`.
+with two threads. Logs grow line by line; every other file is written beside its place and moved
+there, so that one that is there is whole. A run that loses a process goes on from its last
+checkpoint: by itself with torchrun's `--max-restarts` and a `--run-dir`, else with `--resume`.
 
 What is logged to TensorBoard and metrics.jsonl, all against decisions trained:
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from training.config import Config, parse
+from training.config import MAY_CHANGE, Config, parse
 
 
 @pytest.fixture
@@ -118,8 +118,10 @@ def test_shipped_configs_say_only_what_differs(path):
         assert getattr(defaults, key) != value, key
 
 
-def test_help_names_the_players_option(capsys):
+def test_help_names_the_players_option_and_what_may_change_on_resuming(capsys):
     with pytest.raises(SystemExit) as stop:
         parse(["--help"])
     assert stop.value.code == 0
-    assert "--players" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "--players" in told
+    assert all(name in told for name in MAY_CHANGE)  # options have dashes: the list itself
