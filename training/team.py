@@ -52,7 +52,7 @@ class Team:
             )
 
     def add(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return the sum of every process's array."""
+        """Return the sum of every process's array, which may be written over."""
         if self.size == 1:
             return array
         total = torch.from_numpy(array).to(self.device)
