@@ -9,9 +9,9 @@ checkpoints and measurements. README.md says what each row is.
 import datetime
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from threading import Lock
 from time import perf_counter
 from typing import Any
 
@@ -61,10 +61,10 @@ class Options:
             raise ValueError(f"seconds={self.seconds}: more than 0")
 
 
-@contextmanager
-def clocked(trainer: Trainer) -> Iterator[dict[str, float]]:
-    """Measure for how long a trainer is in each of PARTS; `_play` runs in threads side by side."""
+def clocked(trainer: Trainer) -> dict[str, float]:
+    """Return for how long a trainer will have been in each of PARTS; `_play` runs in threads."""
     spent = dict.fromkeys(PARTS, 0.0)
+    lock = Lock()
 
     def wrap(name: str) -> Callable[..., Any]:
         method = getattr(trainer, name)
@@ -72,14 +72,15 @@ def clocked(trainer: Trainer) -> Iterator[dict[str, float]]:
         def timed(*arguments: Any) -> Any:
             start = perf_counter()
             answer = method(*arguments)
-            spent[name] += perf_counter() - start
+            with lock:
+                spent[name] += perf_counter() - start
             return answer
 
         return timed
 
     for name in PARTS:
         setattr(trainer, name, wrap(name))
-    yield spent
+    return spent
 
 
 def our_row(options: Options, changes: dict[str, Any]) -> dict[str, Any]:
@@ -98,14 +99,13 @@ def our_row(options: Options, changes: dict[str, Any]) -> dict[str, Any]:
     for _ in range(WARM_UP_UPDATES):
         trainer.update()
     moves = decisions = updates = 0
-    with clocked(trainer) as spent:
-        start = perf_counter()
-        while (elapsed := perf_counter() - start) < options.seconds:
-            before = trainer.decisions
-            trainer.update()
-            decisions += trainer.decisions - before
-            moves += sum(int(p.games["num_events"].sum()) for [p] in trainer._players)
-            updates += 1
+    spent, start = clocked(trainer), perf_counter()
+    while (elapsed := perf_counter() - start) < options.seconds:
+        before = trainer.decisions
+        trainer.update()
+        decisions += trainer.decisions - before
+        moves += sum(int(p.games["num_events"].sum()) for [p] in trainer._players)
+        updates += 1
     return {
         "rate": decisions / elapsed,
         "seconds": elapsed,

@@ -1,15 +1,15 @@
 """What a run leaves on disk. A file is written beside its place, flushed, then moved there."""
 
+import io
 import json
 import os
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import save
 
 from nap_env.agents.network import Training, Weights, parts, widths_of
 
@@ -21,7 +21,7 @@ def save_weights(path: Path, weights: Weights, training: Training) -> None:
         for name, (at, shape) in parts(widths_of(training.num_features, training.hidden)).items()
     }
     metadata = {"training": json.dumps(asdict(training))}
-    replace(path, lambda new: save_file(tensors, new, metadata))
+    replace(path, save(tensors, metadata))
 
 
 def load_weights(path: Path) -> tuple[Weights, Training]:
@@ -45,7 +45,9 @@ def save_state(path: Path, state: dict[str, Any]) -> None:
     """Write what resuming needs, tensors and plain values, so that torch.load takes it as safe."""
     import torch
 
-    replace(path, lambda new: torch.save(state, new))
+    content = io.BytesIO()
+    torch.save(state, content)
+    replace(path, content.getvalue())
 
 
 def load_state(path: Path) -> dict[str, Any]:
@@ -67,13 +69,22 @@ def load_state(path: Path) -> dict[str, Any]:
     return state
 
 
-def replace(path: Path, write: Callable[[Path], None]) -> None:
-    """Have a file written beside its place, flush it, and move it there."""
+def replace(path: Path, content: bytes) -> None:
+    """Write a file beside its place, flush it, and move it there.
+
+    Raises:
+        OSError: it cannot be written; the file that was there is as before.
+    """
     new = path.with_name(path.name + ".new")
-    write(new)
-    with new.open("rb") as file:
-        os.fsync(file.fileno())
-    new.replace(path)
+    try:
+        with new.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(path)
+    except OSError:
+        new.unlink(missing_ok=True)
+        raise
     folder = os.open(path.parent, os.O_RDONLY)
     os.fsync(folder)
     os.close(folder)

@@ -14,6 +14,8 @@ from typing import Annotated, Any, Literal
 import tyro
 import yaml
 
+from training.checkpoint import replace
+
 
 def at_least(least: float, name: str, value: float) -> None:
     """Refuse a value that is below `least`, by name."""
@@ -54,14 +56,17 @@ class Config:
     config: Path | None = None
     """YAML file of these options; what the command line says goes before it."""
     run_dir: Path | None = None
-    """Folder for the run, new or empty; by default runs/<config>-<seed>-<time>."""
+    """Folder for the run, without another run in it; by default runs/<config>-<seed>-<time>."""
     resume: Path | None = None
-    """Folder of an earlier run to go on with, under its own config.yaml."""
+    """Folder of an earlier run to go on with, under its own config.yaml. Only these may change:
+    total_decisions, time_limit, max_kl, save_every, save_minutes, keep, against, eval_sets,
+    eval_times."""
 
     rules: tuple[str, ...] = ("standard",)
-    """Name of the rule set; of several, each is played with every number of players it can seat."""
+    """Name of the rule set (`python -m nap_env.presets` lists them); of several, each is played
+    with every number of players it can seat."""
     options: JsonObject = field(default_factory=dict)
-    """Rule options that differ from the rule set (a mapping in YAML)."""
+    """Rule options that differ from the rule set, such as {"must_trump": true}."""
     num_players: Annotated[tuple[int, ...], Players] = (4,)
     """Number of players, or several numbers."""
     seed: int = 0
@@ -94,7 +99,7 @@ class Config:
     clip: float = 0.2
     """How far an update may move the probability of an action, as a ratio."""
     entropy_auction: float = 0.1
-    """Temperature where a seat may bid: weight of the entropy, in the unit of the advantage."""
+    """Temperature of buys, bids and holds: weight of the entropy, in the unit of the advantage."""
     entropy_play: float = 0.02
     """Temperature everywhere else."""
     entropy_end: float = 0.0
@@ -111,7 +116,7 @@ class Config:
     league_share: float = 0.0
     """Share of the games in which a past network sits at about half of the seats."""
     league_every: float = 0.02
-    """Part of the run after which the network joins the past ones."""
+    """Part of the run between two networks that join the past ones."""
     branch_share: float = 0.0
     """Share of the deals in which the auction branches: one decision takes every action."""
 
@@ -143,7 +148,10 @@ class Config:
             *("save_every", "keep", "eval_times"),
         ):
             at_least(1, name, getattr(self, name))
-        for name in ("learning_rate", "clip", "grad_clip", "league_every", "save_minutes"):
+        for name in (
+            *("learning_rate", "clip", "grad_clip", "league_every"),
+            *("save_minutes", "max_kl"),
+        ):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name}={getattr(self, name)}: must be above 0")
         for name in ("entropy_auction", "entropy_play", "value_coef", "magnet"):
@@ -154,6 +162,8 @@ class Config:
         if self.time_limit is not None and not self.time_limit > 0:
             raise ValueError(f"time_limit={self.time_limit}: must be above 0")
         at_least(2, "eval_sets", self.eval_sets)
+        if not self.against:
+            raise ValueError("against=(): at least one agent is needed")
 
     def told(self) -> dict[str, Any]:
         """Return what a resumed run needs to be told again, as plain values."""
@@ -165,7 +175,7 @@ class Config:
 
     def save(self, path: Path) -> None:
         """Write what a resumed run needs to be told again, as YAML."""
-        path.write_text(yaml.safe_dump(self.told(), sort_keys=False))
+        replace(path, yaml.safe_dump(self.told(), sort_keys=False).encode())
 
 
 def parse(argv: Sequence[str]) -> Config:
@@ -203,7 +213,7 @@ def _arguments(path: Path) -> list[str]:
         if key in ("config", "resume"):
             raise ValueError(f"{path}: {key}: belongs on the command line")
         if key == "options" and isinstance(value, dict):
-            arguments.append(f"--options={json.dumps(value)}")
+            arguments.append(f"--options={json.dumps(value, default=str)}")
         elif isinstance(value, list) and not any(isinstance(item, list | dict) for item in value):
             arguments += [f"--{key}", *map(str, value)]
         elif isinstance(value, list | dict):

@@ -3,6 +3,7 @@
 In `nap_env/agents/weights` the file makes an agent by its name, which plays without torch.
 """
 
+import io
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,12 +38,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         if config.out.suffix != ".npz":
             raise ValueError(f"out={config.out}: must end in .npz")
         weights, training = load_weights(config.weights)
-
-        def write(path: Path) -> None:
-            with path.open("wb") as file:
-                save_network(file, weights, training, config.note)
-
-        replace(config.out, write)
+        content = io.BytesIO()
+        save_network(content, weights, training, config.note)
+        replace(config.out, content.getvalue())
     except (OSError, ValueError) as error:
         sys.exit(str(error))
     size = config.out.stat().st_size

@@ -86,7 +86,7 @@ def _differentiate(
         turned: float32 (T,), for the hidden matrices transposed, and
         log_probs: float32 (NUM_HEADS,).
         gradient: float32 (T,), is added to.
-        sums: float64 (len(ROLES) + 1, len(STATISTICS) + 1), is added to: by role.
+        sums: float64 (len(ROLES), len(STATISTICS) + 1), is added to: by role.
     """
     loss = loss_of[0]
     layers = len(widths) - 1

@@ -48,10 +48,13 @@ class TorchGradient:
     """What `training.gradient.Gradient` is, computed by torch on any device."""
 
     def __init__(
-        self, widths: npt.NDArray[np.int64], factors: npt.NDArray[np.float32], device: str
+        self,
+        widths: npt.NDArray[np.int64],
+        factors: npt.NDArray[np.float32],
+        device: torch.device,
     ) -> None:
         """Make ready for networks of these widths, with these factors of the features."""
-        self._widths, self._device = widths, torch.device(device)
+        self._widths, self._device = widths, device
         self._factors = torch.from_numpy(factors).to(self._device)
         self.gradient = np.zeros(num_weights(widths), np.float32)
         self.sums = np.zeros((len(ROLES), len(STATISTICS) + 1))
@@ -143,6 +146,6 @@ class TorchGradient:
 
 def _runs(starts: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return the numbers from each start on, so many of them, one run after the other."""
-    ends = np.cumsum(counts)
-    runs: npt.NDArray[np.int64] = np.arange(ends[-1]) + np.repeat(starts + counts - ends, counts)
+    before = np.cumsum(counts) - counts
+    runs: npt.NDArray[np.int64] = np.arange(counts.sum()) + np.repeat(starts - before, counts)
     return runs

@@ -12,9 +12,9 @@ A run folder holds
 | results.json | the measurement at the end, as the last line of output |
 
 `torchrun --nproc-per-node 2 -m training.ppo --threads 1` trains the same network as one process
-with two threads. Every file is written beside its place and moved there, so that one that is there
-is whole. A run that loses a process goes on from its last checkpoint: by itself with torchrun's
-`--max-restarts` and a `--run-dir`, else with `--resume`.
+with two threads. Logs grow line by line; every other file is written beside its place and moved
+there, so that one that is there is whole. A run that loses a process goes on from its last
+checkpoint: by itself with torchrun's `--max-restarts` and a `--run-dir`, else with `--resume`.
 
 What is logged to TensorBoard and metrics.jsonl, all against decisions trained:
 
@@ -65,7 +65,7 @@ from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
 from nap_env import __version__
-from training.checkpoint import load_state, save_state, save_weights
+from training.checkpoint import load_state, replace, save_state, save_weights
 from training.config import MAY_CHANGE, parse
 from training.evaluate import evaluate, measured
 from training.provenance import commit, machine, versions
@@ -96,7 +96,7 @@ class Run:
         config = trainer.config
         self.trainer = trainer
         self._leads = trainer.team.rank == 0
-        self._best, self._measured = -np.inf, 0
+        self._best, self._measured = -np.inf, 0  # `_measured` in decisions
         name = config.config.stem if config.config else "default"
         self.folder = (
             config.resume
@@ -112,7 +112,7 @@ class Run:
         if self._leads:
             (self.folder / "checkpoints").mkdir(parents=True, exist_ok=True)
             config.save(self.folder / "config.yaml")
-            (self.folder / "versions.json").write_text(json.dumps(where_from()) + "\n")
+            _save_json(self.folder / "versions.json", where_from())
         self.save()
         if self._leads:
             self._check_disk()
@@ -122,7 +122,7 @@ class Run:
         config = self.trainer.config
         size = sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
         networks = config.keep + bool(config.league_share) / config.league_every
-        needed = int(2 * size + networks * self.trainer.weights.nbytes)
+        needed = int(2 * (size + networks * self.trainer.weights.nbytes))
         free = shutil.disk_usage(self.folder).free
         if free < needed:
             raise ValueError(
@@ -142,11 +142,13 @@ class Run:
                     f"only these may change: {', '.join(MAY_CHANGE)}"
                 )
         self.trainer.resume(state["trainer"])
-        self._best, self._measured = state["best"], state["measured"]
-        if self._leads:  # later lines will come again
-            path = self.folder / "metrics.jsonl"
-            lines = path.read_text().splitlines()[: self.trainer.updates]
-            path.write_text("".join(f"{line}\n" for line in lines))
+        self._measured = state["measured"]
+        if state["config"]["against"] == list(config.against):  # else it was best at something else
+            self._best = state["best"]
+        path = self.folder / "metrics.jsonl"
+        if self._leads and path.exists():  # a run may have been stopped before its first update
+            lines = path.read_text().splitlines()[: self.trainer.updates]  # later ones come again
+            replace(path, "".join(f"{line}\n" for line in lines).encode())
 
     def save(self) -> None:
         """Write a checkpoint; every process of the team must call it."""
@@ -179,6 +181,11 @@ class Run:
         if self.trainer.team.any(late) or self.trainer.updates - self._saved >= config.save_every:
             self.save()
 
+    def _due(self, decisions: int) -> int:
+        """Return how many measurements are due after so many decisions."""
+        config = self.trainer.config
+        return min(decisions, config.total_decisions) * config.eval_times // config.total_decisions
+
     def measure(self) -> dict[str, float]:
         """Measure the network if it is time, keep it if it is the best; return what to log.
 
@@ -186,10 +193,9 @@ class Run:
         reported as strong.
         """
         trainer, config = self.trainer, self.trainer.config
-        due = min(trainer.decisions, config.total_decisions) * config.eval_times
-        if not self._leads or due // config.total_decisions <= self._measured:
+        if not self._leads or self._due(trainer.decisions) == self._due(self._measured):
             return {}
-        self._measured = due // config.total_decisions
+        self._measured = trainer.decisions
         metrics = {}
         strengths = []
         for rules, num_players in trainer.tables:
@@ -206,6 +212,10 @@ class Run:
             self._best = mean
             self._save_weights("best.safetensors")
         return metrics
+
+
+def _save_json(path: Path, told: dict[str, Any]) -> None:
+    replace(path, f"{json.dumps(told)}\n".encode())
 
 
 def where_from() -> dict[str, Any]:
@@ -305,8 +315,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     start = time.perf_counter()
     config = parse(sys.argv[1:] if argv is None else argv)
     torch.set_num_threads(1)  # the threads are our own
-    team = Team(config.device)
     try:
+        team = Team(config.device)
         run = Run(Trainer(config, team))
     except (ValueError, OSError) as error:
         print(error, file=sys.stderr)
@@ -314,8 +324,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     trainer = run.trainer
     try:
         finished = train(run)
-    except FloatingPointError as error:
-        print(f"{error}; {run.folder} holds the checkpoint before it", file=sys.stderr)
+    except (FloatingPointError, OSError) as error:
+        if team.rank == 0:
+            print(f"{error}; {run.folder} holds the checkpoint before it", file=sys.stderr)
         sys.exit(1)
     finally:
         team.leave()
@@ -341,7 +352,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         "deals": trainer.deals,
         "seconds": round(time.perf_counter() - start, 1),
     }
-    (run.folder / "results.json").write_text(json.dumps({"results": results, **told}) + "\n")
+    _save_json(run.folder / "results.json", {"results": results, **told})
     report(results, **told)
 
 

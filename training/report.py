@@ -137,7 +137,7 @@ def page(run: Path) -> str:
     """
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     if not lines:
-        raise ValueError(f"{run / 'metrics.jsonl'}: nothing has been logged yet")
+        raise ValueError("nothing has been logged yet")
     told = yaml.safe_load((run / "config.yaml").read_text())
     where = json.loads((run / "versions.json").read_text())
     end = run / "results.json"
@@ -176,8 +176,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     out = config.out or config.run / "report.html"
     try:
         out.write_text(page(config.run))
-    except (OSError, ValueError, KeyError) as error:
-        sys.exit(f"{config.run}: {error}" if isinstance(error, KeyError) else str(error))
+    except OSError as error:
+        sys.exit(str(error))
+    except (ValueError, KeyError) as error:
+        sys.exit(f"{config.run}: {error}")
     print(out)
 
 

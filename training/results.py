@@ -11,8 +11,8 @@ from training.arena import CHECKPOINT
 
 
 def report(results: Sequence[dict[str, Any]], **more: Any) -> None:
-    """Print tables for people, then one line of JSON."""
-    for table in (_strengths, _contracts, _calibrations):
+    """Print tables for people, if there is anything in them, then one line of JSON."""
+    for table in (_strengths, _contracts, _calibrations) if results else ():
         print("\n".join(table(results)), end="\n\n")
     print(json.dumps({"results": results, **more}))
 

@@ -18,6 +18,7 @@ from dataclasses import asdict
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import nn
 
@@ -56,7 +57,7 @@ class Trainer:
         Raises:
             ValueError: rules, options, players, agents or widths are impossible.
         """
-        self.config, self.team = config, team or Team()
+        self.config, self.team = config, team or Team(config.device)
         self.training = Training(
             rules=config.rules,
             options=config.options,
@@ -92,7 +93,7 @@ class Trainer:
         self._gradients: list[Gradient | TorchGradient] = [
             Gradient(widths, factors)
             if config.device == "cpu"
-            else TorchGradient(widths, factors, config.device)
+            else TorchGradient(widths, factors, self.team.device)
             for _ in self._workers
         ]
         self._pool = ThreadPoolExecutor(config.threads)
@@ -122,7 +123,7 @@ class Trainer:
         left = 1 - self.decisions / config.total_decisions  # from 1 down to 0
         for group in self.optimizer.param_groups:
             group["lr"] = config.learning_rate * left
-        while config.league_share and len(self.past) * config.league_every <= 1 - left:
+        if config.league_share and len(self.past) * config.league_every <= 1 - left:
             self.past.append(self.weights.copy())
         random = [
             np.random.default_rng([config.seed, self.updates, worker]) for worker in self._workers
@@ -156,6 +157,14 @@ class Trainer:
             **describe(self.team, self.tables, deals),
         }
 
+    def _seats(self, shape: tuple[int, int], random: np.random.Generator) -> npt.NDArray[np.int8]:
+        """Draw which network sits where: (N, P), 0 the present one, 1 a past one."""
+        share = self.config.league_share
+        if not share:
+            return np.zeros(shape, np.int8)
+        mixed = random.random((shape[0], 1)) < share
+        return (mixed & (random.random(shape) < 0.5)).astype(np.int8)
+
     def _play(self, tables: Sequence[Players], random: np.random.Generator) -> list[Deals]:
         """Play a worker's games, some of them with a past network at about half of the seats."""
         config = self.config
@@ -164,11 +173,7 @@ class Trainer:
             networks.append(self.past[random.integers(len(self.past))])
         deals = []
         for players in tables:
-            shape = (players.num_games, players.num_players)
-            sits = np.zeros(shape, np.int8)  # 0 the present network, 1 the past one
-            if config.league_share:
-                mixed = random.random((shape[0], 1)) < config.league_share
-                sits[:] = mixed & (random.random(shape) < 0.5)
+            sits = self._seats((players.num_games, players.num_players), random)
             rollout = players.play(np.stack(networks), sits, config.gae_lambda)
             deals.append(Deals(players, rollout, sits))
         return deals
@@ -233,12 +238,13 @@ class Trainer:
                     minibatch,
                 )
                 found = self.team.add(np.sum([each.sums for each in self._gradients], 0))
+                count = found[:, -1].sum()
+                if not count:  # there are fewer decisions than minibatches
+                    continue
                 total = self._gradients[0].gradient
                 for other in self._gradients[1:]:
                     total += other.gradient
-                self._parameter.grad = torch.from_numpy(
-                    self.team.add(total) / np.float32(found[:, -1].sum())
-                )
+                self._parameter.grad = torch.from_numpy(self.team.add(total) / np.float32(count))
                 norm = float(nn.utils.clip_grad_norm_([self._parameter], config.grad_clip))
                 if not np.isfinite(norm):
                     raise FloatingPointError(f"update {self.updates}: the gradient is {norm}")
@@ -280,7 +286,16 @@ class Trainer:
         }
 
     def resume(self, state: dict[str, Any]) -> None:
-        """Go on from what `state` returned."""
+        """Go on from what `state` returned.
+
+        Raises:
+            ValueError: the network was trained on another layout of the observation.
+        """
+        layout_version = state["training"]["layout_version"]
+        if layout_version != LAYOUT_VERSION:
+            raise ValueError(
+                f"trained on observation layout {layout_version}, this nap_env has {LAYOUT_VERSION}"
+            )
         self.weights[:] = state["weights"].numpy()
         self.average[:] = state["average"].numpy()
         self.past = [weights.numpy() for weights in state["past"]]

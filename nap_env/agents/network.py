@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -410,10 +411,10 @@ def load_network(
         ValueError: the file is not one of these, or it does not play this.
     """
     try:
-        with np.load(path) as file:
+        with path.open("rb") as opened, np.load(opened) as file:
             training = Training.of(json.loads(str(file["training"])))
             weights = file["weights"]
-    except (KeyError, TypeError, ValueError, OSError) as error:
+    except (KeyError, TypeError, ValueError, OSError, EOFError, BadZipFile) as error:
         raise ValueError(f"{path}: not an exported network: {error!r}") from None
     try:
         return NetworkAgent(weights, training, policy, rules, num_players)

@@ -160,9 +160,13 @@ def test_what_does_not_fit_is_refused(tmp_path):
         NetworkAgent(weights_for(plan), training(layout_version=0))
     with pytest.raises(ValueError, match=r"hidden=\(20,\): widths must be multiples of 16"):
         widths_of(496, (20,))
-    (tmp_path / "it.npz").write_bytes(b"not a file")
-    with pytest.raises(ValueError, match=r"it\.npz: not an exported network"):
-        load_network(tmp_path / "it.npz")
+    save_network(tmp_path / "it.npz", weights_for(plan), plan, "")
+    whole = (tmp_path / "it.npz").read_bytes()
+    half, changed = whole[: len(whole) // 2], whole[:400] + b"changed" + whole[407:]
+    for broken in (b"", b"not a file", half, changed):
+        (tmp_path / "it.npz").write_bytes(broken)
+        with pytest.raises(ValueError, match=r"it\.npz: not an exported network"):
+            load_network(tmp_path / "it.npz")
     np.savez(tmp_path / "other.npz", weights=np.zeros(3), training=json.dumps({"rules": "pub"}))
     with pytest.raises(ValueError, match=r"other\.npz: not an exported network"):
         load_network(tmp_path / "other.npz")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from training.config import Config, parse
+from training.config import MAY_CHANGE, Config, parse
 
 
 @pytest.fixture
@@ -25,6 +25,11 @@ def test_defaults_without_a_file():
 def test_file_then_command_line(run_yaml):
     config = run_yaml("seed: 3\nnum_games: 64\n", "--num-games", "32")
     assert (config.seed, config.num_games, config.num_players) == (3, 32, (4,))
+
+
+@pytest.mark.parametrize(("text", "value"), [("false", False), ("no", False), ("True", True)])
+def test_a_yes_or_no_in_a_file(run_yaml, text, value):
+    assert run_yaml(f"suits_in_order: {text}\n").suits_in_order is value
 
 
 @pytest.mark.parametrize("key", ["num_players", "players"])
@@ -60,11 +65,14 @@ def test_values_of_all_kinds(run_yaml):
         ("seed: -1\n", "seed"),
         ("seed:\n", "seed"),
         ("hidden: [64, wide]\n", "hidden"),
-        ("learning_rate: 0\n", "learning_rate"),
-        ("minibatch: 0\n", "minibatch"),
+        ("learning_rate: 0\n", "learning_rate=0"),
+        ("max_kl: -1\n", "max_kl"),
+        ("against: []\n", "against"),
+        ("minibatches: 0\n", "minibatches=0"),
         ("gae_lambda: 1.5\n", "gae_lambda"),
         ("eval_sets: 1\n", "eval_sets"),
         ("options: [1]\n", "options"),
+        ("options: 2020-01-01\n", "options"),
         ("resume: runs/old\n", "resume"),
         ("ppo:\n  seed: 3\n", "ppo"),
         ("- seed\n", "run.yaml"),
@@ -110,8 +118,10 @@ def test_shipped_configs_say_only_what_differs(path):
         assert getattr(defaults, key) != value, key
 
 
-def test_help_names_the_players_option(capsys):
+def test_help_names_the_players_option_and_what_may_change_on_resuming(capsys):
     with pytest.raises(SystemExit) as stop:
         parse(["--help"])
     assert stop.value.code == 0
-    assert "--players" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "--players" in told
+    assert all(name in told for name in MAY_CHANGE)  # options have dashes: the list itself

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from nap_env.agents.network import Training
 from nap_env.observation import LAYOUT_VERSION
@@ -27,7 +28,7 @@ def case(request):
     loss["clip"], loss["value_coef"], loss["magnet"] = 0.1, 0.7, 0.3
     loss["temperature"], loss["mean"], loss["scale"] = [0.2, 0.05, 0.1], [0.1, -0.2, 0], [1, 2, 0.5]
     ours = Gradient(players.widths, players.factors)
-    theirs = TorchGradient(players.widths, players.factors, "cpu")
+    theirs = TorchGradient(players.widths, players.factors, torch.device("cpu"))
     return ours, theirs, weights, other, rollout, loss
 
 

@@ -1,5 +1,7 @@
 """The training loop: updates that learn, runs that resume and stop well."""
 
+import errno
+import itertools
 import json
 import os
 import shutil
@@ -13,9 +15,12 @@ import numpy as np
 import pytest
 import torch
 
+from nap_env.actions import FIRST_BID, action_id
+from nap_env.agents.network import chips_per_reward
 from training import ppo
 from training.checkpoint import load_state, load_weights
 from training.config import MAY_CHANGE, Config
+from training.team import Team
 from training.trainer import Trainer
 
 TINY = Config(
@@ -64,6 +69,128 @@ def test_two_updates(more):
     assert (trainer.average != start).any()
     moved = np.abs(trainer.average - start).max() / np.abs(trainer.weights - start).max()
     assert 0.005 < moved < 0.05
+
+
+def trained(trainer):
+    """Train once; return the rollouts, what divergence was measured from, and the loss."""
+    improve, seen = trainer._improve, []
+
+    def watched(rollouts, magnets, loss, random):
+        seen.extend([rollouts, magnets, loss[0].copy()])
+        return improve(rollouts, magnets, loss, random)
+
+    trainer._improve = watched
+    return trainer.update(), *seen
+
+
+def loss_of(trainer):
+    """Train once; return what the loss was told, and the decisions it was of."""
+    _, rollouts, _, loss = trained(trainer)
+    return loss, np.concatenate([rollout.rows for rollout in rollouts])
+
+
+def test_temperatures_fall_with_the_decisions_to_their_share():
+    heat = {"entropy_auction": 0.2, "entropy_play": 0.04, "entropy_end": 0.5}
+    trainer = Trainer(replace(TINY, **heat))
+    first, _ = loss_of(trainer)
+    assert first["temperature"] == pytest.approx([0.2, 0.04, 0.04])
+    trainer.decisions = TINY.total_decisions // 2  # 0.5 + 0.5 * 0.5 of them are left
+    half, _ = loss_of(trainer)
+    assert half["temperature"] == pytest.approx([0.15, 0.03, 0.03])
+
+
+def test_the_unit_of_the_advantage():
+    loss, rows = loss_of(Trainer(TINY))
+    assert loss["mean"] == pytest.approx(3 * [rows["advantage"].mean()], rel=1e-4)
+    assert (loss["scale"] == 1).all()
+    loss, rows = loss_of(Trainer(replace(TINY, advantage="normalised", threads=2)))
+    for role in range(3):
+        found = rows["advantage"][rows["role"] == role].astype(np.float64)
+        assert loss["mean"][role] == pytest.approx(found.mean(), rel=1e-4)
+        assert loss["scale"][role] == pytest.approx(1 / found.std(), rel=1e-2)
+
+
+def test_what_happened_is_told_by_contract():
+    trainer = Trainer(replace(TINY, league_share=0.5))
+    seats, sits = trainer._seats, []
+    trainer._seats = lambda *told: sits.append(seats(*told)) or sits[-1]
+    told, (rollout,), _, _ = trained(trainer)
+    games = trainer._players[0][0].games
+    paid = games["payments"][:, :4]
+    expected = {}  # where the seat last bid
+    for row, start in zip(rollout.rows, rollout.action_starts, strict=False):
+        if rollout.actions[start + row["chosen"]] >= FIRST_BID:
+            expected[row["chain"]] = 15 * row["value"]
+    for name in (bid.name for bid in trainer.tables[0][0].bids):
+        bid = action_id(name) - FIRST_BID
+        deals = [k for k in range(64) if games["contract"][k] == bid]
+        assert told[f"nap/bid_{name}"] == len(deals) / 64
+        if deals:
+            won = [paid[k, games["declarer"][k]] for k in deals]
+            assert told[f"nap/chips_{name}"] == np.mean(won)
+            assert told[f"nap/made_{name}"] == np.mean(np.array(won) > 0)
+        chains = {4 * k + games["declarer"][k] for k in deals} & expected.keys()
+        if chains:
+            mean = np.mean([expected[chain] for chain in chains])
+            assert told[f"nap/expected_{name}"] == pytest.approx(mean, rel=1e-4)
+    assert told["nap/passed_out"] == np.mean(games["contract"] == -1)
+    assert told["nap/turnover"] == paid.clip(0).sum() / 64
+    mixed = sits[0].any(1)
+    present = paid[mixed][sits[0][mixed] == 0]
+    assert told["league/chips_per_100"] == pytest.approx(100 * present.mean())
+
+
+@pytest.mark.parametrize("players", [3, 5])
+def test_a_made_nap_is_a_reward_of_2(players):
+    assert 10 * (players - 1) / chips_per_reward(players) == 2
+
+
+def test_explained_variance_is_of_the_returns():
+    told, (rollout,), _, _ = trained(Trainer(TINY))
+    rows = rollout.rows
+    unexplained = np.mean((rows["returns"] - rows["value"]) ** 2) / np.var(rows["returns"])
+    assert told["losses/explained_variance"] == pytest.approx(1 - unexplained, rel=1e-3)
+
+
+def test_the_magnet_is_the_policy_of_the_averaged_weights():
+    trainer = Trainer(replace(TINY, magnet=0.1))
+    trainer.average[:] = 0  # so it takes every legal action as often
+    _, (rollout,), (magnet,), _ = trained(trainer)
+    counts = np.diff(rollout.action_starts)
+    np.testing.assert_allclose(magnet, np.repeat(-np.log(counts), counts), rtol=1e-5)
+
+
+def test_every_past_network_is_played_against():
+    class Recorder:
+        num_games, num_players = 8, 4
+
+        def play(self, networks, sits, gae_lambda):
+            return networks[1, 0]
+
+    trainer = Trainer(replace(TINY, league_share=0.5))
+    trainer.past = [np.full_like(trainer.weights, number) for number in range(5)]
+    random = np.random.default_rng(0)
+    played = [trainer._play([Recorder()], random)[0].rollout for _ in range(100)]
+    assert {float(number) for number in played} == {0, 1, 2, 3, 4}
+
+
+def test_a_past_network_sits_at_half_of_the_seats_of_a_share_of_the_games():
+    trainer = Trainer(replace(TINY, num_games=8000, league_share=0.3))
+    sits = trainer._seats((8000, 4), np.random.default_rng(0))
+    assert sits.shape == (8000, 4)
+    assert sits.any(1).mean() == pytest.approx(0.3 * (1 - 0.5**4), abs=0.02)
+    assert sits[sits.any(1)].mean() == pytest.approx(0.5 / (1 - 0.5**4), abs=0.02)
+
+
+def test_what_is_logged_again_after_resuming_is_logged_once(tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    for before, values in ((0, {100: 1.0, 200: 2.0}), (100, {200: 3.0})):
+        with ppo.Log(tmp_path, before) as log:
+            for decisions, value in values.items():
+                log.write(decisions, {"tag": value})
+    events = EventAccumulator(str(tmp_path)).Reload().Scalars("tag")
+    assert [(event.step, event.value) for event in events] == [(100, 1), (200, 3)]
 
 
 def test_every_tag_is_explained():
@@ -121,18 +248,17 @@ def test_same_seed_same_run():
     assert (first != other).any()
 
 
-def test_the_torch_loss_trains_the_same_network(monkeypatch):
-    def train(device):
-        trainer = Trainer(replace(TINY, **ALL_ON))
-        if device == "torch":
-            from training.network import TorchGradient
+def in_torch(config):
+    """Return a trainer that computes as on a GPU, but on the CPU."""
+    return Trainer(replace(config, device="cuda"), Team("cpu"))
 
-            players = trainer._players[0][0]
-            trainer._gradients = [TorchGradient(players.widths, players.factors, "cpu")]
+
+def test_the_torch_loss_trains_the_same_network():
+    weights = []
+    for trainer in (in_torch(replace(TINY, **ALL_ON)), Trainer(replace(TINY, **ALL_ON))):
         trainer.update()
-        return trainer.weights
-
-    np.testing.assert_allclose(train("torch"), train("ours"), atol=2e-4)
+        weights.append(trainer.weights)
+    np.testing.assert_allclose(*weights, atol=2e-4)
 
 
 def command(*arguments, run_dir):
@@ -211,16 +337,24 @@ def test_run_folder(run):
     assert {"numpy", "torch", "nap_env"} <= json.loads((run / "versions.json").read_text()).keys()
 
 
-def test_the_best_network_is_the_one_that_did_best_on_held_out_deals(tmp_path, monkeypatch):
-    results = iter([3.0, 7.0, 5.0])
+def tiny_run(**changes):
+    return ppo.Run(Trainer(replace(TINY, **{"against": ("passer",), **changes})))
+
+
+def measures(monkeypatch, *means):
+    results = iter(means)
 
     def compare(*_, **__):
         mean = next(results)
         return {"chips_per_100": mean, "ci95": [mean - 1, mean + 1]}
 
     monkeypatch.setattr(ppo, "measured", compare)
-    trainer = Trainer(replace(TINY, against=("passer",), eval_times=3, run_dir=tmp_path / "run"))
-    run, best = ppo.Run(trainer), []
+
+
+def test_the_best_network_is_the_one_that_did_best_on_held_out_deals(tmp_path, monkeypatch):
+    measures(monkeypatch, 3.0, 7.0, 5.0)
+    run, best = tiny_run(run_dir=tmp_path / "run", eval_times=3), []
+    trainer = run.trainer
     for done in (1, 2, 3):
         trainer.decisions = TINY.total_decisions * done // 3 + 1
         trainer.weights[:] = done
@@ -228,6 +362,61 @@ def test_the_best_network_is_the_one_that_did_best_on_held_out_deals(tmp_path, m
         assert not run.measure()  # not again before it is time
         best.append(load_weights(tmp_path / "run" / "best.safetensors")[0][0])
     assert best == [1, 2, 2]
+
+
+def test_a_run_that_goes_on_further_is_measured_further(tmp_path, monkeypatch):
+    measures(monkeypatch, 3.0, 7.0)
+    run = tiny_run(run_dir=tmp_path, total_decisions=1000, eval_times=4)
+    run.trainer.decisions = 1000
+    assert run.measure()
+    run.save()
+    run = tiny_run(resume=tmp_path, total_decisions=2000, eval_times=4)
+    run.trainer.decisions = 1499
+    assert not run.measure()
+    run.trainer.decisions = 1500
+    assert run.measure()
+
+
+def test_what_was_best_against_others_is_not_the_best_any_more(tmp_path, monkeypatch):
+    measures(monkeypatch, 900.0, -5.0)
+    run = tiny_run(run_dir=tmp_path)
+    run.trainer.decisions = 1300
+    run.measure()
+    run.save()
+    run = tiny_run(resume=tmp_path, against=("random",))
+    run.trainer.decisions = 2500
+    run.trainer.weights[:] = 2
+    run.measure()
+    assert load_weights(tmp_path / "best.safetensors")[0][0] == 2
+
+
+def test_a_run_stopped_before_its_first_update_goes_on(tmp_path):
+    tiny_run(run_dir=tmp_path)
+    assert not (tmp_path / "metrics.jsonl").exists()
+    assert tiny_run(resume=tmp_path).trainer.updates == 0
+
+
+def test_the_games_of_another_layout_are_refused(tmp_path, monkeypatch):
+    tiny_run(run_dir=tmp_path)
+    monkeypatch.setattr("training.trainer.LAYOUT_VERSION", 999)
+    with pytest.raises(ValueError, match="this nap_env has 999"):
+        tiny_run(resume=tmp_path)
+
+
+@pytest.mark.parametrize("trained_by", [Trainer, in_torch])
+def test_fewer_decisions_than_minibatches(trained_by):
+    trainer = trained_by(replace(TINY, num_games=1, minibatches=64))
+    metrics = trainer.update()
+    assert 0 < trainer.decisions < 64
+    assert all(np.isfinite(value) for value in metrics.values())
+
+
+def test_the_league_grows_by_one_network_an_update_at_most():
+    trainer = Trainer(replace(TINY, league_share=0.5, league_every=1e-9))
+    for _ in range(3):
+        trainer.update()
+    assert len(trainer.past) == 3
+    assert (trainer.past[0] != trainer.past[1]).any()
 
 
 def test_run_ends_with_json_and_resumes_further(run, capsys):
@@ -288,9 +477,13 @@ def test_a_broken_checkpoint_is_refused(run, tmp_path, capsys, broken):
         (["--against", "nobody"], "'nobody': allowed are random"),
         (["--num-games", "63", "--threads", "2"], "num_games=63: must be a multiple of 2"),
         (["--hidden", "20"], "widths must be multiples of 16"),
+        (["--device", "cuda"], "device=cuda: torch finds no GPU"),
     ],
 )
-def test_what_is_impossible_stops_before_there_is_a_folder(tmp_path, capsys, options, message):
+def test_what_is_impossible_stops_before_there_is_a_folder(
+    tmp_path, capsys, monkeypatch, options, message
+):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert message in refusal(capsys, *TINY_ARGS, *options, "--run-dir", str(tmp_path / "run"))
     assert not (tmp_path / "run").exists()
 
@@ -300,6 +493,26 @@ def test_a_full_disk_is_told_before_training(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(ppo.shutil, "disk_usage", lambda _: usage._replace(free=1000))
     told = refusal(capsys, *TINY_ARGS, "--run-dir", str(tmp_path / "run"))
     assert "the disk has 1,000 bytes left, the run may need" in told
+
+
+@pytest.mark.parametrize(("room", "status"), [(0, 2), (20, 1)])
+def test_a_disk_that_fills_up_is_told_and_leaves_whole_files(
+    tmp_path, capsys, monkeypatch, room, status
+):
+    calls = itertools.count()
+
+    def fsync(_):
+        if next(calls) >= room:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("training.checkpoint.os.fsync", fsync)
+    with pytest.raises(SystemExit) as stop:
+        ppo.main([*TINY_ARGS, "--run-dir", str(tmp_path / "run")])
+    assert stop.value.code == status
+    assert "No space left" in capsys.readouterr().err
+    assert not list(tmp_path.rglob("*.new"))
+    if status == 1:
+        assert load_state(tmp_path / "run" / "state.pt")["trainer"]["updates"] > 0
 
 
 def test_a_folder_that_cannot_be_made_is_told_before_training(tmp_path, capsys):
@@ -318,6 +531,7 @@ def test_interrupt_saves_and_leaves(tmp_path, number):
     assert process.returncode == 0
     last = json.loads(output.splitlines()[-1])
     assert (last["finished"], last["results"]) == (False, [])
+    assert output.count("\n") == 1  # no tables without results
     assert load_state(run_dir / "state.pt")["trainer"]["decisions"] == last["decisions"]
 
 
