@@ -25,7 +25,7 @@ import tyro
 from scipy import stats
 from tqdm import tqdm
 
-from benchmarks.throughput import commit, machine, origin, versions
+from benchmarks.throughput import OUR_PACKAGES, origin
 from nap_env import Batch
 from nap_env.actions import BIDS, NUM_BIDS
 from nap_env.agents import make
@@ -36,6 +36,7 @@ from nap_env.engine.step import step
 from nap_env.presets import PRESETS, resolve
 from nap_env.rules import TARIFF, Rules, rules_table, tricks_needed
 from nap_env.solver import new_work, solve_deal
+from training.provenance import commit, machine, versions
 
 Array = npt.NDArray[Any]
 Situations = dict[Rules, dict[str, list[int]]]
@@ -350,10 +351,10 @@ def counted(options: Options) -> dict[str, Any]:
     start = perf_counter()
     report: dict[str, Any] = {
         "options": asdict(options),
-        "machine": machine(None),
+        "machine": machine(),
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         **commit(),
-        "versions": versions(False),
+        "versions": versions(OUR_PACKAGES),
     }
     if "deals" in options.tables:
         to_solve = situations(options.rules or tuple(PRESETS), options.players)

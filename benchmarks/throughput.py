@@ -449,7 +449,7 @@ def origin(report: dict[str, Any]) -> str:
     """When and where a report was made, from which commit and with which versions."""
     where = report["machine"]
     state = f"commit {report['commit']}" + (" with changes" if report["dirty"] else "")
-    core = "" if where["core"] is None else f", on core {where['core']}"
+    core = "" if where.get("core") is None else f", on core {where['core']}"
     return "\n".join(
         [
             f"{report['date']}, {state}",

@@ -22,6 +22,7 @@ import tyro
 from tqdm import tqdm
 
 import nap_env
+from benchmarks.throughput import origin
 from training.config import Config
 from training.provenance import commit, machine, versions
 from training.trainer import Trainer
@@ -235,15 +236,7 @@ def table(report: dict[str, Any]) -> str:
         lines.append(
             f"{'2 x 128 over the peer':{width}}{report['ratio']:>7.1f} x{PEER_ASKED:>7.0f} x"
         )
-    where = report["machine"]
-    state = f"commit {report['commit']}" + (" with changes" if report["dirty"] else "")
-    lines += [
-        "",
-        f"{report['date']}, {state}",
-        f"{where['cpu']}, {where['cores']} cores, load {where['load']}",
-        ", ".join(f"{name} {number}" for name, number in report["versions"].items() if number),
-    ]
-    return "\n".join(lines)
+    return "\n".join([*lines, "", origin(report)])
 
 
 def measured(options: Options) -> dict[str, Any]:

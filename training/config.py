@@ -74,7 +74,7 @@ class Config:
     threads: int = 2
     """Threads that play and train, each its own games: their number must go into that of games."""
 
-    total_decisions: int = 10_000_000
+    total_decisions: int = 50_000_000
     """Decisions to train on before stopping; forced moves are not decisions."""
     num_games: int = 4096
     """Games played side by side, at all kinds of tables together; an update trains on one deal of
@@ -86,11 +86,11 @@ class Config:
     """Width of each hidden layer, a multiple of 16."""
     suits_in_order: tyro.conf.FlagConversionOff[bool] = True
     """Show the network the suits in an order of their own: trumps first, then the longest."""
-    learning_rate: float = 1e-3
+    learning_rate: float = 2e-3
     """Adam's step at the start; it falls linearly to 0."""
     epochs: int = 2
     """Times that each decision is trained on."""
-    minibatches: int = 8
+    minibatches: int = 16
     """Gradient steps per epoch."""
     gae_lambda: float = 0.95
     """Weight of later decisions in the advantage: 0 trusts the value network, 1 only payments."""
@@ -98,9 +98,9 @@ class Config:
     """Unit of the advantage: the reward, or in each role its own spread."""
     clip: float = 0.2
     """How far an update may move the probability of an action, as a ratio."""
-    entropy_auction: float = 0.1
+    entropy_auction: float = 0.03
     """Temperature of buys, bids and holds: weight of the entropy, in the unit of the advantage."""
-    entropy_play: float = 0.02
+    entropy_play: float = 0.01
     """Temperature everywhere else."""
     entropy_end: float = 0.0
     """Share of the temperatures that is left at the end; they fall linearly."""
@@ -130,7 +130,7 @@ class Config:
     """Minutes between two checkpoints, at most."""
     keep: int = 3
     """Checkpoints to keep, the newest ones."""
-    against: tuple[str, ...] = ("random", "passer")
+    against: tuple[str, ...] = ("passer", "heuristic")
     """Agents to measure the trained network against."""
     eval_sets: int = 5000
     """Deals to measure on, each played once from every seat."""
@@ -141,6 +141,10 @@ class Config:
         """Refuse values that cannot be meant."""
         if self.resume and self.run_dir:
             raise ValueError(f"run_dir={self.run_dir}: a resumed run stays in its folder")
+        for name in ("rules", "num_players"):
+            listed = getattr(self, name)
+            if not listed or len(set(listed)) < len(listed):
+                raise ValueError(f"{name}={listed}: at least one, and each only once")
         if not 0 <= self.seed < 2**31:
             raise ValueError(f"seed={self.seed}: must be from 0 to 2**31 - 1")
         for name in (

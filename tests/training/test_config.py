@@ -71,6 +71,8 @@ def test_values_of_all_kinds(run_yaml):
         ("minibatches: 0\n", "minibatches=0"),
         ("gae_lambda: 1.5\n", "gae_lambda"),
         ("eval_sets: 1\n", "eval_sets"),
+        ("rules: []\n", "rules=()"),
+        ("num_players: [3, 3]\n", "num_players=(3, 3)"),
         ("options: [1]\n", "options"),
         ("options: 2020-01-01\n", "options"),
         ("resume: runs/old\n", "resume"),
