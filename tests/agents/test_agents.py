@@ -9,18 +9,36 @@ import numpy as np
 import pytest
 from deals import shuffle_hidden_cards
 
-from nap_env.agents import AGENTS, make
+from nap_env.agents import AGENTS, WEIGHTS, make
+from nap_env.agents.network import load_network
 from nap_env.batch import Batch
 from nap_env.game import Game
 from nap_env.presets import PRESETS
 
-HONEST = [name.replace("-K", "-2") for name in AGENTS if name != "omniscient"]
-"""All players but the one that looks into the other hands."""
+NETWORKS = {path.stem: load_network(path).training.tables for path in WEIGHTS.glob("*.npz")}
+"""Networks play at the tables at which they were trained."""
+
+HONEST = [
+    name.replace("-K", "-2") for name in AGENTS if name != "omniscient" and name not in NETWORKS
+]
+"""All others but the one that looks into the other hands: they play at every table."""
 
 TABLES = [
     (name, min(max(rules.player_range[0], 3), rules.player_range[1]))
     for name, rules in PRESETS.items()
 ]
+SOME_TABLES = [("standard", 4), ("ecarte", 3), ("floater", 5)]
+
+
+def cases(tables: list[tuple[str, int]]) -> list[tuple[str, str, int]]:
+    """Return players with the tables at which they sit."""
+    anywhere = [(agent, *table) for agent in HONEST for table in tables]
+    at_home = [
+        (agent, rules.name, players)
+        for agent, tables in NETWORKS.items()
+        for rules, players in tables
+    ]
+    return anywhere + at_home
 
 
 def played(agent: str, rules: str, players: int, games: int, decisions: int) -> Any:
@@ -35,8 +53,7 @@ def played(agent: str, rules: str, players: int, games: int, decisions: int) -> 
         batch.step(actions)
 
 
-@pytest.mark.parametrize("agent", HONEST)
-@pytest.mark.parametrize(("rules", "players"), TABLES)
+@pytest.mark.parametrize(("agent", "rules", "players"), cases(TABLES))
 def test_cards_that_a_seat_cannot_see_do_not_change_what_it_does(
     agent: str, rules: str, players: int
 ) -> None:
@@ -54,8 +71,7 @@ def test_cards_that_a_seat_cannot_see_do_not_change_what_it_does(
     assert changed > 40
 
 
-@pytest.mark.parametrize("agent", HONEST)
-@pytest.mark.parametrize(("rules", "players"), [("standard", 4), ("ecarte", 3), ("floater", 5)])
+@pytest.mark.parametrize(("agent", "rules", "players"), cases(SOME_TABLES))
 def test_games_beside_it_do_not_change_what_a_player_does(
     agent: str, rules: str, players: int
 ) -> None:

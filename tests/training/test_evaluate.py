@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nap_env.actions import PASS
-from nap_env.agents import AGENTS, make
+from nap_env.agents import make
 from nap_env.agents.network import NetworkAgent, Training, widths_of
 from nap_env.batch import Batch
 from nap_env.engine.state import AUCTION, OVER
@@ -56,7 +56,7 @@ def checkpoint(tmp_path_factory):
     return str(path)
 
 
-@pytest.mark.parametrize("name", [name for name in AGENTS if not name.endswith("-K")])
+@pytest.mark.parametrize("name", ["random", "passer", "heuristic", "omniscient", "ppo-standard-4"])
 def test_agents_answer_legally_for_the_rows_asked(name):
     games = Batch(rules="standard", num_players=4, num_games=100, seed=0)
     for _ in range(50):
