@@ -73,6 +73,9 @@ CALL_DOUBT, CARD_DOUBT = 6, 3
 square root of 1 / K: before the play, and in it. Out of 0, 0.7, 1.5, 3 and 6 by 0, 3, 6 and 10,
 tried in `standard` with 4 and 5 players."""
 
+MOST_WORLDS = 1 << 20
+"""Largest K: sums over the worlds of whatever an action can be worth fit in 64 bits."""
+
 _WORLD, _SPARE, _END = range(3)
 """Scratch games: the world, the same at the opening lead, the same settled."""
 
@@ -413,7 +416,12 @@ class Pimc:
             num_players: players at their tables.
             worlds: K, worlds a decision; 0 for the true deal alone.
             infers: prefer worlds in which the heuristic would have made the calls that were made.
+
+        Raises:
+            ValueError: K is above MOST_WORLDS, or the rules cannot seat so many players.
         """
+        if worlds > MOST_WORLDS:
+            raise ValueError(f"worlds={worlds}: must be at most {MOST_WORLDS}")
         self._table = rules_table(rules, num_players)
         self._settings = np.zeros(1, SETTINGS)
         self._settings["worlds"] = worlds

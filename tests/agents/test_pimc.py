@@ -148,6 +148,12 @@ def test_worlds_that_are_given_up_leave_the_choice_to_the_heuristic(
     assert (capped == heuristic(batch.copy(), rows)).all()
 
 
+def test_more_worlds_than_can_be_counted_are_refused() -> None:
+    assert make("pimc-1048576")
+    with pytest.raises(ValueError, match="worlds=1048577: must be at most 1048576"):
+        make("pimc-1048577")
+
+
 def test_the_same_choices_without_the_jit() -> None:
     code = (
         "import numpy as np; from nap_env import Batch; from nap_env.agents import make\n"
