@@ -92,6 +92,8 @@ class Config:
         at_least(0, "rehearsals", self.rehearsals or 0)
         if self.until_width is not None and not self.until_width > 0:
             raise ValueError(f"until_width={self.until_width}: must be above 0")
+        if not (self.against or self.matrix):
+            raise ValueError("against=(): name at least one agent")
         if self.matrix and self.matrix.suffix != ".png":
             raise ValueError(f"matrix={self.matrix}: must end in .png")
         if self.matrix and not self.matrix.parent.is_dir():

@@ -69,9 +69,12 @@ GIFTS = 25
 """Deals in a hundred in which defenders who do not see all cards give the declarer a trick."""
 
 CALL_DOUBT, CARD_DOUBT = 6, 3
-"""Chips that the heuristic's choice is worth more, over the square root of K: before the play from
-each opponent, and in the play by the price of the contract. Out of 0, 0.7, 1.5, 3 and 6 by 0, 3, 6
-and 10, tried in `standard` with 4 and 5 players."""
+"""Chips from each opponent, at a stake of 1, that the heuristic's choice is worth more, times the
+square root of 1 / K: before the play, and in it. Out of 0, 0.7, 1.5, 3 and 6 by 0, 3, 6 and 10,
+tried in `standard` with 4 and 5 players."""
+
+MOST_WORLDS = 1 << 20
+"""Largest K: sums over the worlds of whatever an action can be worth fit in 64 bits."""
 
 _WORLD, _SPARE, _END = range(3)
 """Scratch games: the world, the same at the opening lead, the same settled."""
@@ -158,7 +161,8 @@ def _best_card(w, g, rules, knowledge, games, settings, tally):
     if tally["worlds"] == 0:
         return np.int64(-1)
     side = np.int64(1) if g["seat"] == g["declarer"] else np.int64(-1)
-    doubt = settings["card_doubt"] * g["multiplier"] * math.sqrt(tally["worlds"])
+    stake = rules["stake"] * g["multiplier"]
+    doubt = settings["card_doubt"] * stake * math.sqrt(tally["worlds"])
     tally["chips"][_heuristic(g, rules)] += side * np.int64(doubt)
     best = np.int64(-1)
     ties = np.int64(0)
@@ -357,8 +361,9 @@ def _best_action(w, g, rules, knowledge, games, settings, tallies):
                 _count_action(w, g, rules, knowledge, games, settings, np.int64(action), tally)
         if tally["capped"] != 0:
             tallies[0] = tallies[1]
-    stake = 100 * g["multiplier"] * (rules["hands"] - 1)  # chips are counted in hundredths
-    doubt = settings["call_doubt"] * stake * math.sqrt(tally["worlds"])
+    stake = rules["stake"] * g["multiplier"]
+    hundredths = 100 * stake * (rules["hands"] - 1)  # in which chips are counted
+    doubt = settings["call_doubt"] * hundredths * math.sqrt(tally["worlds"])
     tally["chips"][_heuristic(g, rules)] += np.int64(doubt)
     best = np.int64(-1)
     most = np.int64(0)
@@ -411,7 +416,12 @@ class Pimc:
             num_players: players at their tables.
             worlds: K, worlds a decision; 0 for the true deal alone.
             infers: prefer worlds in which the heuristic would have made the calls that were made.
+
+        Raises:
+            ValueError: K is above MOST_WORLDS, or the rules cannot seat so many players.
         """
+        if worlds > MOST_WORLDS:
+            raise ValueError(f"worlds={worlds}: must be at most {MOST_WORLDS}")
         self._table = rules_table(rules, num_players)
         self._settings = np.zeros(1, SETTINGS)
         self._settings["worlds"] = worlds

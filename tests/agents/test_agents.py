@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from deals import shuffle_hidden_cards
 
+from nap_env.actions import FIRST_SUIT
 from nap_env.agents import AGENTS, WEIGHTS, make
 from nap_env.agents.network import load_network
 from nap_env.batch import Batch
+from nap_env.engine.state import BUY, EVENT_SEAT, EXCHANGE
 from nap_env.game import Game
 from nap_env.presets import PRESETS
 
@@ -53,6 +55,21 @@ def played(agent: str, rules: str, players: int, games: int, decisions: int) -> 
         batch.step(actions)
 
 
+def forget_history(game: Game) -> None:
+    """Blank what a record keeps for the log alone: cards as dealt, or gathered, and others' marks.
+
+    A mark says which card has been put away.
+    """
+    g = game.games[0]
+    g["pack"][: g["stock_next"]] = 0
+    g["gathered"] = 0
+    if g["phase"] in (BUY, EXCHANGE):
+        for place in range(g["num_events"]):
+            seat, action = divmod(int(g["events"][place]), EVENT_SEAT)
+            if seat != g["seat"] and action < FIRST_SUIT:
+                g["events"][place] = EVENT_SEAT * seat
+
+
 @pytest.mark.parametrize(("agent", "rules", "players"), cases(TABLES))
 def test_cards_that_a_seat_cannot_see_do_not_change_what_it_does(
     agent: str, rules: str, players: int
@@ -66,6 +83,7 @@ def test_cards_that_a_seat_cannot_see_do_not_change_what_it_does(
             game = Game.of(batch.rules, players, batch.games[row : row + 1])
             shuffle_hidden_cards(game, game.seat, chance)
             changed += batch.games[row]["hand"].tolist() != game.games[0]["hand"].tolist()
+            forget_history(game)
             batch.games[row] = game.games[0]
         assert act(batch, rows).tolist() == actions.tolist()
     assert changed > 40
@@ -99,10 +117,8 @@ for rules in ("standard", "peep", "sir_garnet", "draw", "seven_card"):
 """
 
 
-@pytest.mark.parametrize("agent", HONEST)
+@pytest.mark.parametrize("agent", ["random", "passer", "heuristic"])  # pimc: test_pimc.py
 def test_players_do_the_same_without_the_jit(agent: str) -> None:
-    if agent.startswith("pimc"):
-        pytest.skip("its search is tested without the JIT in test_solver.py")
     said = [
         subprocess.run(
             [sys.executable, "-c", PLAY, agent],

@@ -29,6 +29,15 @@ def choice(name: str, game: Game) -> str:
     return ACTIONS[agent(batch, np.arange(1))[0]]
 
 
+def choices(name: str, game: Game) -> set[str]:
+    """Return all that it does there, drawing other worlds each time: the game's stream moves on."""
+    found = set()
+    for _ in range(10):
+        game.games["draws"] += 1000
+        found.add(choice(name, game))
+    return found
+
+
 @pytest.mark.parametrize(("name", "options"), SPECIAL)
 def test_hidden_cards_do_not_change_a_choice_under_rare_rules(
     name: str, options: dict[str, Any]
@@ -94,6 +103,31 @@ def test_the_omniscient_bids_what_makes(held: str, bid: str) -> None:
     assert choice("omniscient", act(game, "pass pass pass")) == bid
 
 
+@pytest.mark.parametrize("stake", [1, 10])
+def test_few_worlds_leave_a_call_to_the_heuristic_and_many_do_not(stake: int) -> None:
+    # Defenders who see all cards beat nearly every misère with this hand, for 3 instead of +3.
+    hands = {0: "KC JD QH TS JS", 1: "8D AD JH QS KS", 2: "JC TD TH AH 9S", 3: "8C QC 9D 8H AS"}
+    game = act(deal("standard", hands, bids=["misere"], stake=stake), "pass pass pass")
+    assert choice("heuristic", game) == "misere"
+    assert choices("pimc-1", game) == {"misere"}  # CALL_DOUBT is more than 3, a tenth is not
+    assert choices("pimc-100", game) == {"pass"}
+    assert choice("omniscient", game) == "pass"
+
+
+@pytest.mark.parametrize("stake", [1, 10])
+def test_few_worlds_leave_a_card_to_the_heuristic_and_many_do_not(
+    stake: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "CARD_DOUBT", 7)  # more than any world says: 3 won for 3 lost
+    hands = {0: "AH 4H 3H 9C 9S", 1: "QH 3S 4D AC 4C", 2: "KH 5H QC AS 2S"}
+    game = deal("parlett", hands, num_players=3, dealer=1, stake=stake)
+    act(game, "two three pass  AH QH 5H  9C AC QC  4C KH")
+    assert choice("heuristic", game) == "3H"  # leaves one trump where two are needed
+    assert choices("pimc-1", game) == {"3H"}
+    assert choices("pimc-100", game) == {"9S"}
+    assert choice("omniscient", game) == "9S"
+
+
 def test_the_last_seat_takes_the_trick_that_beats_the_contract() -> None:
     game = deal(
         "standard",
@@ -112,6 +146,12 @@ def test_worlds_that_are_given_up_leave_the_choice_to_the_heuristic(
     heuristic = make("heuristic", "parlett", 5)
     capped = make("pimc-2", "parlett", 5)(batch.copy(), rows)
     assert (capped == heuristic(batch.copy(), rows)).all()
+
+
+def test_more_worlds_than_can_be_counted_are_refused() -> None:
+    assert make("pimc-1048576")
+    with pytest.raises(ValueError, match="worlds=1048577: must be at most 1048576"):
+        make("pimc-1048577")
 
 
 def test_the_same_choices_without_the_jit() -> None:
