@@ -42,6 +42,15 @@ def test_ci_runs_the_commands_of_the_readme(start: str) -> None:
     assert any(re.fullmatch(rf'step "[^"]+" {re.escape(command)}', line) for line in ci)
 
 
+def test_sections_that_are_linked_to_exist() -> None:
+    for path, anchor in re.findall(r"\]\((?!http)([^)#]*)#([^)]+)\)", README):
+        text = (ROOT / path).read_text() if path else README
+        heads = [
+            head.strip().lower().replace(" ", "-") for head in re.findall(r"^#+ (.*)$", text, re.M)
+        ]
+        assert anchor in heads, (path, anchor)
+
+
 def test_links_and_paths_exist() -> None:
     paths = re.findall(r"\]\((?!http)([^)#]+)", README)
     paths += re.findall(r"`([\w./]+\.(?:py|yaml|jsonl|md))`", README)

@@ -362,7 +362,7 @@ def _best_action(w, g, rules, knowledge, games, settings, tallies):
         if tally["capped"] != 0:
             tallies[0] = tallies[1]
     stake = rules["stake"] * g["multiplier"]
-    hundredths = 100 * stake * (rules["hands"] - 1)  # in which chips are counted
+    hundredths = 100 * stake * (rules["num_players"] - 1)  # in which chips are counted
     doubt = settings["call_doubt"] * hundredths * math.sqrt(tally["worlds"])
     tally["chips"][_heuristic(g, rules)] += np.int64(doubt)
     best = np.int64(-1)
