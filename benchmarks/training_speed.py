@@ -142,6 +142,7 @@ def peer_row(options: Options) -> dict[str, Any]:
                 flat_obs=True,
                 mask_in="info",
             )
+            self.render_mode = None
             super().__init__(
                 PEER_ENVS, self._env.single_observation_space, self._env.single_action_space
             )
