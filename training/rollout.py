@@ -19,13 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nap_env.actions import NUM_ACTIONS
-from nap_env.agents.features import (
-    entries,
-    legal_action,
-    suit_order,
-    write_actions,
-    write_features,
-)
+from nap_env.agents.features import entries, write_decision
 from nap_env.agents.network import (
     BLOCK,
     VALUE_HEAD,
@@ -41,7 +35,7 @@ from nap_env.agents.network import (
 from nap_env.engine.kernel import kernel
 from nap_env.engine.settle import reward_of
 from nap_env.engine.state import AUCTION, BUY, HOLD, OVER, draw, new_games, seed_game
-from nap_env.engine.step import new_match, next_deal, only_action, step
+from nap_env.engine.step import legal_action, new_match, next_deal, only_action, step
 from nap_env.observation import VIEW, layout
 from nap_env.rules import Rules, rules_table
 
@@ -178,19 +172,13 @@ def _play(
             for first in range(0, count, BLOCK):
                 many = np.minimum(BLOCK, count - first)
                 row = used[_ROWS]
-                at = used[_FEATURES]
-                action_at = used[_ACTIONS]
+                starts[row] = used[_FEATURES]
+                action_starts[row] = used[_ACTIONS]
                 for k in range(many):
-                    g = games[todo[first + k]]
-                    turn = suit_order(g, rules, g["seat"], in_order)
-                    starts[row + k] = at
-                    at = write_features(
-                        g, rules, g["seat"], turn, table, num_planes, view, places, values, at
-                    )
-                    action_starts[row + k] = action_at
-                    action_at = write_actions(g, turn, actions, action_at)
-                starts[row + many] = at
-                action_starts[row + many] = action_at
+                    starts[row + k + 1], action_starts[row + k + 1] = write_decision(
+                        games[todo[first + k]], rules, in_order, table, num_planes, view, places,
+                        values, starts[row + k], actions, action_starts[row + k],
+                    )  # fmt: skip
                 forward(
                     networks[sitting], widths, factors, places, values, starts[row:], numbers, 0,
                     many, hidden,
@@ -234,8 +222,8 @@ def _play(
                         until_branch[i] -= 1
                 if sitting == 0:
                     used[_ROWS] += many
-                    used[_FEATURES] = at
-                    used[_ACTIONS] = action_at
+                    used[_FEATURES] = starts[row + many]
+                    used[_ACTIONS] = action_starts[row + many]
         for i in range(used[_GAMES]):
             if playing[i]:
                 g = games[i]

@@ -4,7 +4,6 @@ AGENTS is the table of all of them. Whatever they play on, their choices depend 
 seat to move may know and on the game's own random stream, never on the games beside it.
 """
 
-import functools
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -36,7 +35,7 @@ AGENTS: dict[str, Maker] = {
     "passer": lambda rules, num_players, k: passer,
     "heuristic": lambda rules, num_players, k: heuristic(rules, num_players),
     "pimc-K": Pimc,
-    "pimc-inference-K": functools.partial(Pimc, infers=True),
+    "pimc-inference-K": partial(Pimc, infers=True),
     "omniscient": Pimc,
     **{path.stem: partial(_exported, path) for path in sorted(WEIGHTS.glob("*.npz"))},
 }

@@ -169,7 +169,7 @@ def write_actions(g, turn, actions, at):
     """Write the legal actions of the seat to move, as a network knows them, from `at` on.
 
     Returns:
-        Where the list, in order of the real actions' ids, ends.
+        Where the list, in the order of `nap_env.engine.step.legal_action`, ends.
     """
     mask = g["legal"]
     while mask != 0:
@@ -185,18 +185,17 @@ def write_actions(g, turn, actions, at):
 
 
 @kernel
-def legal_action(g, number):
-    """Return legal action number 0, 1, .. of the list that `write_actions` writes."""
-    mask = g["legal"]
-    cards = popcount(mask)
-    first = np.int64(0)
-    if number >= cards:
-        number -= cards
-        mask = g["legal_bids"]
-        first = np.int64(FIRST_BID)
-    for _ in range(number):
-        mask &= mask - 1
-    return first + lowest_bit(mask)
+def write_decision(
+    g, rules, in_order, table, num_planes, view, places, values, at, actions, action_at
+):  # fmt: skip
+    """Write what the seat to move sees from `at` on, and what it may do from `action_at` on.
+
+    Returns:
+        Where the list of features ends, and that of actions.
+    """
+    turn = suit_order(g, rules, g["seat"], in_order)
+    at = write_features(g, rules, g["seat"], turn, table, num_planes, view, places, values, at)
+    return at, write_actions(g, turn, actions, action_at)
 
 
 assert np.iinfo(np.uint8).max >= NUM_ACTIONS

@@ -24,17 +24,12 @@ import numpy as np
 import numpy.typing as npt
 
 from nap_env.actions import NUM_ACTIONS
-from nap_env.agents.features import (
-    entries,
-    legal_action,
-    suit_order,
-    write_actions,
-    write_features,
-)
+from nap_env.agents.features import entries, write_decision
 from nap_env.agents.matrix import LANES, add_product, add_scaled, dot
 from nap_env.batch import Batch
 from nap_env.engine.kernel import kernel
 from nap_env.engine.state import draw
+from nap_env.engine.step import legal_action
 from nap_env.observation import LAYOUT_VERSION, VIEW, layout
 from nap_env.presets import resolve
 from nap_env.rules import Rules, rules_table
@@ -281,7 +276,7 @@ def choose(g, log_probs, at, count):
 @kernel
 def _answer(
     games, rules_of, asked, argmax, in_order, weights, widths, factors, table, num_planes, views,
-    places, values, starts, rows, actions, log_probs, hidden, answers, expected
+    places, values, starts, rows, actions, action_starts, log_probs, hidden, answers, expected
 ):  # fmt: skip
     """Choose an action in each of the games `asked`, and say what the seat expects there."""
     rules = rules_of[0]
@@ -291,28 +286,26 @@ def _answer(
     last = hidden[len(widths) - 2]
     for first in range(0, len(asked), BLOCK):
         count = min(BLOCK, len(asked) - first)
-        at = np.int64(0)
+        starts[0] = 0
+        action_starts[0] = 0
         for i in range(count):
-            g = games[asked[first + i]]
-            starts[i] = at
-            turn = suit_order(g, rules, g["seat"], in_order)
-            at = write_features(
-                g, rules, g["seat"], turn, table, num_planes, view, places, values, at
-            )
-        starts[count] = at
+            starts[i + 1], action_starts[i + 1] = write_decision(
+                games[asked[first + i]], rules, in_order, table, num_planes, view, places, values,
+                starts[i], actions, action_starts[i],
+            )  # fmt: skip
         forward(weights, widths, factors, places, values, starts, rows, 0, count, hidden)
         for i in range(count):
             g = games[asked[first + i]]
-            turn = suit_order(g, rules, g["seat"], in_order)
-            end = write_actions(g, turn, actions, 0)
-            log_policy(weights, heads, width, last, i, actions, 0, end, log_probs, 0)
+            start = action_starts[i]
+            end = action_starts[i + 1]
+            log_policy(weights, heads, width, last, i, actions, start, end, log_probs, 0)
             if argmax:
                 number = np.int64(0)
-                for k in range(1, end):
+                for k in range(1, end - start):
                     if log_probs[k] > log_probs[number]:
                         number = np.int64(k)
             else:
-                number = choose(g, log_probs, 0, end)
+                number = choose(g, log_probs, 0, end - start)
             answers[first + i] = legal_action(g, number)
             expected[first + i] = head(weights, heads, width, VALUE_HEAD, last, i)
 
@@ -381,7 +374,8 @@ class NetworkAgent:
             self.training.suits_in_order, self._weights, self._widths, self._factors,
             self._entries, self._num_planes, np.zeros(1, VIEW),
             np.empty(BLOCK * features, np.uint16), np.empty(BLOCK * features, np.int8),
-            np.empty(BLOCK + 1, np.int64), np.arange(BLOCK), np.empty(NUM_ACTIONS, np.uint8),
+            np.empty(BLOCK + 1, np.int64), np.arange(BLOCK),
+            np.empty(BLOCK * NUM_ACTIONS, np.uint8), np.empty(BLOCK + 1, np.int64),
             np.empty(NUM_ACTIONS, np.float32),
             np.empty((len(self._widths) - 1, BLOCK * self._widths[1:].max()), np.float32),
             answers, expected,

@@ -110,22 +110,27 @@ def new_match(g, rules):
 
 
 @kernel
-def random_action(g):
-    """Return a uniformly random legal action, from the game's stream for play."""
-    cards = popcount(g["legal"])
-    chosen = draw(g, cards + popcount(g["legal_bids"]))
+def legal_action(g, number):
+    """Return legal action number 0, 1, .., by increasing id."""
     mask = g["legal"]
+    others = popcount(mask)
     first = np.int64(0)
-    if chosen >= cards:
-        chosen -= cards
+    if number >= others:
+        number -= others
         mask = g["legal_bids"]
         first = np.int64(FIRST_BID)
     # Clear the bits below the chosen one; as a rule these four do it, without a branch.
     for k in range(4):
-        mask &= mask - np.int64(k < chosen)
-    for _ in range(4, chosen):
+        mask &= mask - np.int64(k < number)
+    for _ in range(4, number):
         mask &= mask - 1
     return first + lowest_bit(mask)
+
+
+@kernel
+def random_action(g):
+    """Return a uniformly random legal action, from the game's stream for play."""
+    return legal_action(g, draw(g, popcount(g["legal"]) + popcount(g["legal_bids"])))
 
 
 @kernel
