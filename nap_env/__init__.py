@@ -9,15 +9,19 @@ if TYPE_CHECKING:
     from nap_env import nap_v0 as nap_v0
     from nap_env.actions import IllegalActionError as IllegalActionError
     from nap_env.batch import Batch as Batch
+    from nap_env.game import Game as Game
+    from nap_env.games import Games as Games
     from nap_env.rules import Bid as Bid
     from nap_env.rules import Rules as Rules
 
 __version__ = "0.1.0"
-__all__ = ["Batch", "Bid", "IllegalActionError", "Rules", "nap_v0"]
+__all__ = ["Batch", "Bid", "Game", "Games", "IllegalActionError", "Rules", "nap_v0"]
 
 _HOMES = {
     "Batch": "nap_env.batch",
     "Bid": "nap_env.rules",
+    "Game": "nap_env.game",
+    "Games": "nap_env.games",
     "IllegalActionError": "nap_env.actions",
     "Rules": "nap_env.rules",
 }

@@ -3,94 +3,26 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
-from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
 
 from nap_env.actions import FIRST_BID, NUM_ACTIONS, IllegalActionError
 from nap_env.engine.kernel import kernel
-from nap_env.engine.settle import reward_of
-from nap_env.engine.state import OVER, new_games, seed_game
-from nap_env.engine.step import new_match, next_deal, only_action, random_action, step
-from nap_env.game import Game, hash_seed
-from nap_env.observation import VIEW, layout, observe
+from nap_env.engine.state import new_games, seed_game
+from nap_env.engine.step import advance, new_match, next_deal, random_action
+from nap_env.game import hash_seed
+from nap_env.games import Games
 from nap_env.presets import resolve
-from nap_env.rules import Rules, is_whole, rules_table
+from nap_env.rules import Rules, is_whole, whole
+from nap_env.sight import MASK_BYTES, observe, unpack, write_mask
 
+MOST_GAMES = 2**31 - 1
 OBSERVE = ("dense", "packed", "none")
 _DENSE, _PACKED, _NONE = range(len(OBSERVE))
 
 _MASK_WORDS = -(-NUM_ACTIONS // 64)
-MASK_BYTES = -(-NUM_ACTIONS // 8)
+_NO_ACTIONS = np.zeros(0, np.int64)
 _U = np.uint64
-
-# By value of a byte: the eight bytes that its bits unpack to, lowest bit first.
-_UNPACKED = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").view(
-    np.uint64
-)[:, 0]
-
-
-def _store_in_python(rows, row, word, bits):
-    """Do what `_store_compiled` does, byte by byte."""
-    for byte in range(8):
-        rows[row, word + byte] = _UNPACKED[(bits >> (8 * byte)) & 255]
-
-
-@intrinsic
-def _store_compiled(_context, rows, row, word, bits):
-    """Write 64 bits as 64 bytes, 0 or 1, at words `word` to `word + 7` of a row, in one store.
-
-    LLVM has an instruction for it; a loop over bytes takes twice as long.
-    """
-
-    def generate(context, builder, signature, arguments):
-        array = context.make_array(rows)(context, builder, arguments[0])
-        place = cgutils.get_item_pointer(context, builder, rows, array, arguments[1:3])
-        bools = builder.bitcast(arguments[3], ir.VectorType(ir.IntType(1), 64))
-        chars = ir.VectorType(ir.IntType(8), 64)
-        store = builder.store(
-            builder.zext(bools, chars), builder.bitcast(place, chars.as_pointer())
-        )
-        store.align = 8
-        return context.get_dummy_value()
-
-    return types.void(rows, row, word, bits), generate
-
-
-_jit_is_off = numba.config.DISABLE_JIT  # type: ignore[attr-defined]
-store_bits: Any = _store_in_python if _jit_is_off else _store_compiled
-
-
-@kernel
-def write_dense(g, view, num_planes, dense, dense_mask, row):
-    """Write a view and the legal actions as a row of dense observations and masks.
-
-    Args:
-        g: the game, for what is legal.
-        view: a record of dtype VIEW, of the seat to move.
-        num_planes: of the layout.
-        dense: uint64 (N, K / 8), the bytes of the observations.
-        dense_mask: uint64 (N, MASK_BYTES), the bytes of the masks.
-        row: which of N.
-    """
-    for plane in range(num_planes):
-        store_bits(dense, row, 8 * plane, view["planes"][plane])
-    place = 8 * num_planes
-    for word in range(dense.shape[1] - place):
-        dense[row, place + word] = view["scalars"][word]
-    write_mask(g, dense_mask, row)
-
-
-@kernel
-def write_mask(g, dense_mask, row):
-    """Write the legal actions as a row of dense masks, uint64 (N, MASK_BYTES)."""
-    store_bits(dense_mask, row, 0, g["legal"] | (g["legal_bids"] << FIRST_BID))
-    high = g["legal_bids"] >> (64 - FIRST_BID)
-    for byte in range(8, MASK_BYTES):
-        dense_mask[row, byte] = _UNPACKED[(high >> (8 * (byte - 8))) & 255]
 
 
 @kernel
@@ -118,36 +50,14 @@ def _first_illegal(mask, actions):
 
 
 @kernel
-def _sample(games, actions):
-    for i in range(len(games)):
-        actions[i] = random_action(games[i])
-
-
-@kernel
-def _sample_rows(games, rows, actions):
-    for k in range(len(rows)):
-        actions[k] = random_action(games[rows[k]])
-
-
-@kernel
-def _rollout(games, table, steps):
+def _rollout(games, table, steps, payments):
     """Play `steps` random decisions in every game."""
     rules = table[0]
     for i in range(len(games)):
         g = games[i]
         for _ in range(steps):
-            step(g, rules, random_action(g))
-            if g["phase"] == OVER:
+            if advance(g, rules, random_action(g), False, payments, i):
                 next_deal(g, rules)
-
-
-@kernel
-def _step_forced(g, rules):
-    """Play on while there is one legal action; stop when the deal is over."""
-    action = only_action(g)
-    while action >= 0:
-        step(g, rules, action)
-        action = only_action(g)
 
 
 @kernel
@@ -159,48 +69,43 @@ def _advance(
     rules = table[0]
     view = views[0]
     playing = len(actions) > 0
-    players = rules["num_players"]
     for i in range(len(games)):
         g = games[i]
         if playing:
             if done[i]:
                 done[i] = False
                 match_done[i] = False
-                for s in range(players):
+                for s in range(rules["num_players"]):
                     payments[i, s] = 0
-            step(g, rules, actions[i])
-            if skip_forced:
-                _step_forced(g, rules)
-            if g["phase"] == OVER:
+            if advance(g, rules, actions[i], skip_forced, payments, i):
                 done[i] = True
                 match_done[i] = g["match_over"] != 0
-                for s in range(players):
-                    payments[i, s] = reward_of(g, s)
                 next_deal(g, rules)
         seat[i] = g["seat"]
-        low = g["legal"] | (g["legal_bids"] << FIRST_BID)
-        high = g["legal_bids"] >> (64 - FIRST_BID)
-        mask[i, 0] = _U(low)
-        mask[i, 1] = _U(high)
+        mask[i, 0] = _U(g["legal"] | (g["legal_bids"] << FIRST_BID))
+        mask[i, 1] = _U(g["legal_bids"] >> (64 - FIRST_BID))
         if mode == _NONE:
             continue
         observe(g, rules, g["seat"], view)
-        if mode == _PACKED:
-            for word in range(planes.shape[1]):
-                planes[i, word] = _U(view["planes"][word])
-            for word in range(scalars.shape[1]):
-                scalars[i, word] = view["scalars"][word]
+        if mode == _DENSE:
+            unpack(view, dense, i)
+            write_mask(g, np.int64(-1), dense_mask, i)
         else:
-            write_dense(g, view, planes.shape[1], dense, dense_mask, i)
+            for word in range(view["num_planes"]):
+                planes[i, word] = _U(view["planes"][word])
+            for word in range(view["num_words"]):
+                scalars[i, word] = view["scalars"][word]
 
 
-class Batch:
+class Batch(Games):
     """N independent games of the same rules; every call moves each of them by one decision.
 
     The arrays below belong to the batch and are overwritten by the next `step` or `reset`: copy
     what must last. A game whose deal has ended shows the first decision of its next deal; `done`
-    and `payments` speak of the deal that has ended. Game `i` plays the same deals whatever is
-    played and however many games stand beside it: deals depend only on (seed, i, deal number).
+    and `payments` speak of the deal that has ended. Game `i` plays the same matches however many
+    games stand beside it: its cards are shuffled by (seed, i, number of the deal) alone. Whose they
+    are depends on who deals, and so on how long the matches before have lasted; with
+    `shuffle="after_nap"` also on how the deal before was played.
 
     Attributes:
         observation: int8 (N, K), what the seat to move sees (`observe="dense"`).
@@ -208,13 +113,12 @@ class Batch:
         planes: uint64 (N, W), the bits of the observation (`observe="packed"`).
         scalars: int8 (N, S), the numbers of the observation (`observe="packed"`).
         mask: uint64 (N, 2), bit `a & 63` of word `a >> 6` is set where action `a` is legal.
-        seat: int8 (N,), the seat to move.
         payments: int32 (N, P), chips that each seat won or lost in the deal that has just ended,
             `pool_start` and the shares of the pool included; zero where no deal has ended.
         done: bool (N,), whether a deal has just ended.
         match_done: bool (N,), whether a match has ended with it.
-        games: GAME (N,), the engine's records.
-        rules, num_players, num_games, num_actions, observation_size, layout: as they say.
+        num_actions, observation_size: A and K.
+        rules, num_players, num_games, games, layout: see `Games`.
     """
 
     def __init__(
@@ -247,27 +151,21 @@ class Batch:
         """
         if observe not in OBSERVE:
             raise ValueError(f"observe={observe!r}: allowed are {', '.join(OBSERVE)}")
-        if not is_whole(num_games) or num_games < 1:
-            raise ValueError(f"num_games={num_games!r}: a whole number from 1 on is allowed")
-        self.rules = resolve(rules, options)
-        self.num_players = int(num_players) if isinstance(num_players, np.integer) else num_players
-        self.num_games = int(num_games)
-        self.num_actions = NUM_ACTIONS
-        self.observe = observe
-        self.skip_forced = skip_forced
-        self.observation_layout = observation_layout
-        rules_table(self.rules, num_players, observation_layout)  # refuses what cannot be played
-        self.games = new_games(self.num_games)
+        if not isinstance(skip_forced, bool | np.bool_):
+            raise ValueError(f"skip_forced={skip_forced!r}: True or False is allowed")
+        games = new_games(whole("num_games", num_games, 1, MOST_GAMES))
+        super().__init__(resolve(rules, options), num_players, games, observation_layout)
+        self.observe_as = observe
+        self.skip_forced = bool(skip_forced)
         self._attach()
         self._restart(hash_seed(seed))
 
     def _attach(self) -> None:
         """Make the arrays that show what the games' records say."""
-        self._table = rules_table(self.rules, self.num_players, self.observation_layout)
-        self.layout = layout(self.rules, self.num_players, self.observation_layout)
-        self.observation_size = self.layout.size
+        self.num_actions, self.observation_size = NUM_ACTIONS, self.layout.size
         n = self.num_games
-        self.seat = np.zeros(n, np.int8)
+        self._mode = OBSERVE.index(self.observe_as)
+        self._seat = np.zeros(n, np.int8)
         self._done = np.zeros(n, np.bool_)
         self.match_done = np.zeros(n, np.bool_)
         self.payments = np.zeros((n, self.num_players), np.int32)
@@ -276,22 +174,25 @@ class Batch:
         self.done, self.mask = self._done.view(), self._mask.view()
         self.done.flags.writeable = self.mask.flags.writeable = False
         planes, scalars = self.layout.num_planes, self.layout.num_scalars // 8
-        rows = n if self.observe == "packed" else 0
+        rows = n if self.observe_as == "packed" else 0
         self.planes = np.zeros((rows, planes), np.uint64)
         self._scalar_words = np.zeros((rows, scalars), np.uint64)
         self.scalars = self._scalar_words.view(np.int8)
-        rows = n if self.observe == "dense" else 0
+        rows = n if self.observe_as == "dense" else 0
         self._dense = np.zeros((rows, self.observation_size // 8), np.uint64)
         self._dense_mask = np.zeros((rows, MASK_BYTES), np.uint64)
         self.observation = self._dense.view(np.int8)
         self.action_mask = self._dense_mask.view(np.int8)[:, :NUM_ACTIONS]
-        self._views = np.zeros(1, VIEW)
-        self._mode = OBSERVE.index(self.observe)
+
+    @property
+    def seat(self) -> npt.NDArray[np.int8]:
+        """The seats to move, int8 (N,)."""
+        return self._seat
 
     def _advance(self, actions: npt.NDArray[np.int64]) -> None:
         _advance(
             self.games, self._table, self._views, actions, self.skip_forced, self._done,
-            self.match_done, self.payments, self.seat, self._mask, self._mode, self.planes,
+            self.match_done, self.payments, self._seat, self._mask, self._mode, self.planes,
             self._scalar_words, self._dense, self._dense_mask,
         )  # fmt: skip
 
@@ -300,7 +201,12 @@ class Batch:
         self._done[:] = False
         self.match_done[:] = False
         self.payments[:] = 0
-        self._advance(np.zeros(0, np.int64))
+        self._advance(_NO_ACTIONS)
+
+    def determinize(self, seat: Any, seed: int | None = None) -> None:
+        """Deal anew, within these games, all that a seat cannot see; see `Games.determinize`."""
+        super().determinize(seat, seed)
+        self._advance(_NO_ACTIONS)
 
     def reset(self, seed: int | None = None) -> None:
         """Start a new match in every game; a seed restarts the random streams.
@@ -334,33 +240,9 @@ class Batch:
         chosen = np.ascontiguousarray(actions, np.int64)
         row = _first_illegal(self._mask, chosen)
         if row >= 0:
-            error = self._game(row).illegal(int(actions[row]))
+            error = self.game(row).illegal(int(actions[row]))
             raise IllegalActionError(f"game {row}: {error}")
         self._advance(chosen)
-
-    def sample(self, rows: npt.NDArray[np.intp] | None = None) -> npt.NDArray[np.int64]:
-        """Return a uniformly random legal action for each game, from its own stream.
-
-        Args:
-            rows: integers (n,), the games to answer for; None for all N. The streams of other
-                games stay where they are.
-
-        Returns:
-            int64 (N,) or (n,).
-
-        Raises:
-            ValueError: a row that is no game.
-        """
-        if rows is None:
-            actions = np.empty(self.num_games, np.int64)
-            _sample(self.games, actions)
-            return actions
-        rows = np.asarray(rows, np.int64)
-        if rows.size and not 0 <= rows.min() <= rows.max() < self.num_games:
-            raise ValueError(f"rows={rows}: games are 0 to {self.num_games - 1}")
-        actions = np.empty(len(rows), np.int64)
-        _sample_rows(self.games, rows, actions)
-        return actions
 
     def rollout(self, steps: int) -> None:
         """Play `steps` random decisions in every game inside compiled code.
@@ -370,48 +252,23 @@ class Batch:
         """
         if not is_whole(steps) or steps < 0:
             raise ValueError(f"steps={steps!r}: a whole number from 0 on is allowed")
-        _rollout(self.games, self._table, np.int64(steps))
+        _rollout(self.games, self._table, np.int64(steps), self.payments)
         self._show()
 
-    def copy(self) -> "Batch":
-        """Return an independent copy, random streams included."""
-        other = Batch.__new__(Batch)
-        other.__setstate__(self.__getstate__())
-        return other
+    def __getstate__(self) -> tuple[Any, ...]:
+        ended = self._done.copy(), self.match_done.copy(), self.payments.copy()
+        return (super().__getstate__(), self.observe_as, self.skip_forced, *ended)
 
-    def __deepcopy__(self, _memo: Any) -> "Batch":
-        return self.copy()
-
-    def __getstate__(self) -> dict[str, Any]:
-        kept = ("rules", "num_players", "num_games", "num_actions", "observe", "skip_forced")
-        ended = ("_done", "match_done", "payments")
-        return {name: getattr(self, name) for name in (*kept, "observation_layout")} | {
-            name: getattr(self, name).copy() for name in (*ended, "games")
-        }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
         """Take a copy's state: views are made anew, so that they look at its own arrays."""
-        ended = {name: state[name] for name in ("_done", "match_done", "payments")}
-        self.__dict__.update({name: value for name, value in state.items() if name not in ended})
-        self.games = new_games(self.num_games)
-        self.games[:] = state["games"]
+        (rules, num_players, records, observation_layout), *how, done, match_done, payments = state
+        games = new_games(len(records))
+        games[:] = records
+        super().__setstate__((rules, num_players, games, observation_layout))
+        self.observe_as, self.skip_forced = how
         self._attach()
         self._show()
-        for name, value in ended.items():
-            getattr(self, name)[:] = value
-
-    def record(self, index: int) -> dict[str, Any]:
-        """Return the deal that game `index` is playing, so far, as a record.
-
-        Raises:
-            IndexError: there is no such game.
-        """
-        if not 0 <= index < self.num_games:
-            raise IndexError(f"index={index}: games are 0 to {self.num_games - 1}")
-        return self._game(index).record()
-
-    def _game(self, index: int) -> Game:
-        return Game.of(self.rules, self.num_players, self.games[index : index + 1])
+        self._done[:], self.match_done[:], self.payments[:] = done, match_done, payments
 
     def set_deals(self, records: Sequence[Mapping[str, Any]]) -> None:
         """Set up a given deal in every game, as after `reset`: no event has happened yet.
@@ -424,11 +281,12 @@ class Batch:
         Raises:
             ValueError: names the record that does not fit. Nothing is changed.
         """
-        if len(records) != self.num_games:
-            raise ValueError(f"records: {len(records)} of them for {self.num_games} games")
+        if not isinstance(records, Sequence) or len(records) != self.num_games:
+            what = len(records) if isinstance(records, Sequence) else repr(records)
+            raise ValueError(f"records: {what} of them for {self.num_games} games, a list is needed")
         games = self.games.copy()
         for index, record in enumerate(records):
-            game = self._game(index)
+            game = self.game(index)
             try:
                 if isinstance(record, Mapping) and "rules" in record:
                     game.set_up_as(None, {"record": {**record, "events": []}})

@@ -1,7 +1,8 @@
 """One game stepped from Python: what records, environments and people at the table use."""
 
+import copy
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -27,20 +28,72 @@ from nap_env.engine.state import (
     LOOKED_FLAG,
     NAME,
     OVER,
-    PHASES,
     PLAY,
     lane,
     new_games,
+    reseed_game,
     seed_game,
 )
-from nap_env.engine.step import new_match, next_deal, open_deal, random_action, step
-from nap_env.observation import layout, show
+from nap_env.engine.step import advance, is_legal, new_match, next_deal, open_deal, random_action
+from nap_env.observation import MAX_WORDS, VIEW, layout
 from nap_env.presets import resolve
 from nap_env.render import table_text, transcript
-from nap_env.rules import Rules, is_whole, rules_table, whole
+from nap_env.rules import MAX_SEATS, PHASES, TABLE, Rules, is_whole, rules_table, whole
+from nap_env.sight import MASK_BYTES, show
 
 MOST_CHIPS = 2_000_000_000
 """Limit to the pool and the scores that a deal can be set up with."""
+
+
+DESK = np.dtype(
+    [
+        ("rules", TABLE),
+        ("view", VIEW),
+        ("observation", np.uint64, (1, MAX_WORDS)),  # the bytes of int8
+        ("mask", np.uint64, (1, MASK_BYTES)),  # the same
+        ("payments", np.int64, (1, MAX_SEATS)),  # of the deal, once it is over
+    ],
+    align=True,
+)
+"""What the kernels below need beside the game: arguments of a compiled call cost more than its
+work, so that all of it travels as one."""
+
+OVER_NOW, ILLEGAL = -1, -2
+"""What stands in place of a seat when the deal is over, and when an action was not legal."""
+
+
+@kernel
+def take(games, desk, action):
+    """Take an action and show the next seat its view; return the seat, OVER_NOW or ILLEGAL."""
+    g = games[0]
+    if not is_legal(g, action):
+        return np.int64(ILLEGAL)
+    return _next(g, desk[0], action)
+
+
+@kernel
+def open_table(games, desk):
+    """Show the seat to move its view; return the seat, or OVER_NOW."""
+    return _next(games[0], desk[0], np.int64(-1))
+
+
+@kernel
+def _next(g, d, action):
+    if advance(g, d["rules"], action, False, d["payments"], 0):
+        return np.int64(OVER_NOW)
+    _show(g, d, g["seat"])
+    return g["seat"]
+
+
+@kernel
+def look(games, desk, seat):
+    """Show a seat its view."""
+    _show(games[0], desk[0], seat)
+
+
+@kernel
+def _show(g, d, seat):
+    show(g, d["rules"], seat, d["view"], d["observation"], d["mask"], 0)
 
 
 @kernel
@@ -49,28 +102,20 @@ def _seed(games, seed):
 
 
 @kernel
-def _new_match(games, table):
-    new_match(games[0], table[0])
+def _new_match(games, desk):
+    new_match(games[0], desk[0]["rules"])
 
 
 @kernel
-def _next_deal(games, table):
-    next_deal(games[0], table[0])
+def _next_deal(games, desk):
+    next_deal(games[0], desk[0]["rules"])
 
 
 @kernel
-def _deal_as_set_up(games, table):
+def _deal_as_set_up(games, desk):
     """Begin a deal whose pack, dealer, pool, multiplier and scores are already written."""
-    show_scores(games[0], table[0])
-    open_deal(games[0], table[0])
-
-
-@kernel
-def _step(games, table, action):
-    """Take a legal action; return whether the deal is over."""
-    g = games[0]
-    step(g, table[0], action)
-    return g["phase"] == OVER
+    show_scores(games[0], desk[0]["rules"])
+    open_deal(games[0], desk[0]["rules"])
 
 
 @kernel
@@ -79,8 +124,35 @@ def _random_action(games):
 
 
 @kernel
-def _show(games, table, sights, seat):
-    show(games[0], table[0], seat, sights[0])
+def reseed_games(games, seed):
+    """Turn the random streams of games 0, 1, .. to those of another hashed seed."""
+    for i in range(len(games)):
+        reseed_game(games[i], seed, np.int64(i))
+
+
+def determinize_games(
+    games: npt.NDArray[np.void], table: npt.NDArray[np.void], num_players: int, seat: Any
+) -> None:
+    """Deal anew what a seat of each game cannot see, see `Game.determinize`.
+
+    Args:
+        games: GAME (N,), from whose streams the cards are drawn.
+        table: TABLE (1,).
+        num_players: players at each table.
+        seat: a seat, or integers (N,).
+
+    Raises:
+        ValueError: there is no such seat.
+    """
+    from nap_env.agents.worlds import determinize  # an agent's knowledge; games do without it
+
+    seats = np.asarray(seat)
+    if seats.dtype.kind not in "iu" or seats.shape not in ((), games.shape):
+        raise ValueError(f"seat={seat!r:.80}: a seat, or integers {games.shape}, are needed")
+    if not 0 <= seats.min() <= seats.max() < num_players:
+        raise ValueError(f"seat={seat!r:.80}: seats are 0 to {num_players - 1}")
+    seats = np.broadcast_to(seats, games.shape).astype(np.int64)
+    determinize(games, table, seats, games["key"].copy())
 
 
 def hash_seed(seed: int | None) -> np.uint64:
@@ -95,14 +167,44 @@ def hash_seed(seed: int | None) -> np.uint64:
     return np.uint64(np.random.SeedSequence(entropy).generate_state(1, np.uint64)[0])
 
 
-class Game:
+class Cloneable:
+    """Games that can be copied for search: one meaning of copying for all that hold games."""
+
+    def clone(self, seed: int | None = None) -> Self:
+        """Return an independent copy; with a seed it has another future, see `reseed`."""
+        other = copy.deepcopy(self)
+        if seed is not None:
+            other.reseed(seed)
+        return other
+
+    def reseed(self, seed: int | None) -> None:
+        """Give all that is still random another future: later deals, and what agents draw.
+
+        Args:
+            seed: of the future; None takes fresh entropy.
+
+        Raises:
+            ValueError: a seed that is not a whole number from 0 on.
+        """
+        raise NotImplementedError
+
+
+class Game(Cloneable):
     """A match of Nap, one decision a step; a deal is over before the next one is asked for.
+
+        game = Game("pub", num_players=5, seed=7)
+        while not game.over:
+            game.act(game.legal()[0])
+        print(game.text(), game.rewards())
+
+    `pickle` and `copy.deepcopy` keep the whole game, random streams included.
 
     Attributes:
         rules: the rules.
         num_players: players at the table; seats are 0 to num_players - 1, clockwise.
         layout: where the fields of its observations stand.
         games: GAME (1,), the engine's record. A copy of it is a copy of the game.
+        desk: DESK (1,), what kernels need beside it.
     """
 
     DEAL_KEYS = ("dealer", "hands", "widow", "stock", "pool", "multiplier", "scores")
@@ -110,25 +212,35 @@ class Game:
 
     def __init__(
         self,
-        rules: Rules,
-        num_players: int,
+        rules: str | Rules = "standard",
+        num_players: int = 4,
         seed: int | None = None,
         observation_layout: str = "fixed",
+        *,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
         """Deal the first deal of a match. The game is number 0 of its seed.
 
+        Args:
+            rules: a preset's name, or rules.
+            num_players: players at the table.
+            seed: of the random streams; None takes fresh entropy.
+            observation_layout: `fixed` for these rules and players, or `full`, one for all.
+            options: changes to the rules, as in a deal record.
+
         Raises:
-            ValueError: a number of players that the rules cannot seat, or a bad seed.
+            ValueError: a number of players that the rules cannot seat, or a bad rule or seed.
         """
-        table = rules_table(rules, num_players, observation_layout)
-        self._attach(rules, num_players, observation_layout, table, new_games(1))
+        self._attach(resolve(rules, options), num_players, observation_layout, new_games(1))
         self.reset(hash_seed(seed))
 
     @classmethod
-    def of(cls, rules: Rules, num_players: int, games: npt.NDArray[np.void]) -> "Game":
+    def of(
+        cls, rules: Rules, num_players: int, games: npt.NDArray[np.void], layout: str = "fixed"
+    ) -> "Game":
         """Return a copy of one record (GAME (1,)) of a batch as a game of its own."""
         game = cls.__new__(cls)
-        game._attach(rules, num_players, "fixed", rules_table(rules, num_players), games.copy())
+        game._attach(rules, num_players, layout, games.copy())
         return game
 
     def _attach(
@@ -136,7 +248,6 @@ class Game:
         rules: Rules,
         num_players: int,
         observation_layout: str,
-        table: npt.NDArray[np.void],
         games: npt.NDArray[np.void],
     ) -> None:
         self.rules = rules
@@ -144,9 +255,12 @@ class Game:
         self.observation_layout = observation_layout
         self.layout = layout(rules, num_players, observation_layout)
         self.games = games
-        self._table = table
-        self._sight = self.layout.new_sight()
+        self.desk = np.zeros(1, DESK)
+        self._table = self.desk["rules"] = rules_table(rules, num_players)
+        self.desk["view"] = self.layout.new_view()
         # Views of single fields: reading them is several times faster than through the record.
+        self.observation = self.desk["observation"][0].view(np.int8)[0, : self.layout.size]
+        self.action_mask = self.desk["mask"][0].view(np.int8)[0, :NUM_ACTIONS]
         self._seat, self._phase = games["seat"], games["phase"]
         self._legal, self._legal_bids = games["legal"], games["legal_bids"]
 
@@ -155,24 +269,39 @@ class Game:
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         rules, num_players, observation_layout, games = state
-        table = rules_table(rules, num_players, observation_layout)
-        self._attach(rules, num_players, observation_layout, table, games.copy())
+        self._attach(rules, num_players, observation_layout, games.copy())
 
-    def clone(self) -> "Game":
-        """Return an independent copy, random streams included."""
-        game = Game.__new__(Game)
-        game.__setstate__(self.__getstate__())
-        return game
+    def reseed(self, seed: int | None) -> None:
+        """Give all that is still random another future, see `Cloneable.reseed`."""
+        reseed_games(self.games, hash_seed(seed))
+
+    def determinize(self, seat: int, seed: int | None = None) -> None:
+        """Deal anew, within this game, all that a seat cannot see, and give it another future.
+
+        Hands, cards put away, widow and stock become one of the deals that agree with all that the
+        seat knows, each with the same chance (`nap_env.agents.worlds`); so a search in clones does
+        not see the one true deal. What the seat sees stays as it is.
+
+        Args:
+            seat: the seat.
+            seed: of the cards and the future; None takes fresh entropy.
+
+        Raises:
+            ValueError: there is no such seat, or a seed that is not a whole number from 0 on.
+        """
+        whole("seat", seat, 0, self.num_players - 1)
+        self.reseed(seed)
+        determinize_games(self.games, self._table, self.num_players, seat)
 
     def reset(self, seed: np.uint64 | None = None) -> None:
         """Deal the first deal of a new match; a hashed seed restarts the random streams."""
         if seed is not None:
             _seed(self.games, seed)
-        _new_match(self.games, self._table)
+        _new_match(self.games, self.desk)
 
     def next_deal(self) -> None:
         """Deal again: the match's next deal, or the first of a new match."""
-        _next_deal(self.games, self._table)
+        _next_deal(self.games, self.desk)
 
     def set_up(
         self,
@@ -225,7 +354,7 @@ class Game:
             lowest = MOST_CHIPS if rules.chips is None else rules.chips
             for seat, score in enumerate(scores):
                 g["scores"][seat] = whole(f"scores[{seat}]", score, -lowest, MOST_CHIPS)
-        _deal_as_set_up(dealt.games, self._table)
+        _deal_as_set_up(dealt.games, self.desk)
         self.games[:] = dealt.games
 
     def set_up_as(self, seed: np.uint64 | None, options: Any) -> None:
@@ -338,7 +467,7 @@ class Game:
 
     @property
     def phase(self) -> str:
-        """One of `nap_env.engine.state.PHASES`."""
+        """One of `nap_env.rules.PHASES`."""
         return PHASES[self._phase[0]]
 
     @property
@@ -348,8 +477,12 @@ class Game:
 
     def legal(self) -> list[str]:
         """Return the names of the legal actions, sorted as strings; empty when over."""
+        return sorted(ACTIONS[action] for action in self.legal_actions())
+
+    def legal_actions(self) -> list[int]:
+        """Return the ids of the legal actions, lowest first; empty when over."""
         bits = self.legal_bits
-        return sorted(ACTIONS[action] for action in range(NUM_ACTIONS) if bits >> action & 1)
+        return [action for action in range(NUM_ACTIONS) if bits >> action & 1]
 
     def step(self, action: int) -> bool:
         """Let the seat to move take an action; return whether the deal is over.
@@ -357,9 +490,11 @@ class Game:
         Raises:
             IllegalActionError: the action is not legal here. The game is unchanged.
         """
-        if not 0 <= action < NUM_ACTIONS or not self.legal_bits >> action & 1:
+        if not is_whole(action) or not 0 <= action < NUM_ACTIONS:
             raise self.illegal(action)
-        return bool(_step(self.games, self._table, action))
+        if not self.legal_bits >> int(action) & 1:
+            raise self.illegal(action)
+        return bool(take(self.games, self.desk, action) == OVER_NOW)
 
     def act(self, name: str) -> bool:
         """Take an action by its name, as in records.
@@ -407,11 +542,12 @@ class Game:
         """Return a seat's observation int8 (K,) and action mask int8 (A,), both new arrays.
 
         The mask of a seat that is not to move is all zero.
+
+        Raises:
+            ValueError: there is no such seat.
         """
-        sight = self._sight
-        _show(self.games, self._table, sight, seat)
-        observation = sight["observation"][0, : self.layout.size].view(np.int8)
-        return observation.copy(), sight["mask"][0].copy()
+        look(self.games, self.desk, whole("seat", seat, 0, self.num_players - 1))
+        return self.observation.copy(), self.action_mask.copy()
 
     def rewards(self) -> list[int]:
         """Return what each seat's chips changed in the finished deal.

@@ -1,4 +1,7 @@
-"""What a seat sees. FIELDS is the one description of the layout; sizes and offsets come from it.
+"""What a seat sees. FIELDS is the one description of it: every size and place comes from there.
+
+Fields may change places within their group: `nap_env.sight`, which fills them in, takes the places
+from this table as constants. Another table is another LAYOUT_VERSION.
 
 Everything is seat-relative: seat 0 is the observer, then clockwise. Memory is perfect: what a seat
 has once seen stays in the observation to the end of the deal. A seat without cards (a dealer who
@@ -13,24 +16,15 @@ Bits and scalars that no field names are 0.
 """
 
 import functools
+import hashlib
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from nap_env.actions import FIRST_BID, NUM_ACTIONS, NUM_BIDS
+from nap_env.actions import NUM_BIDS
 from nap_env.cards import NUM_CARDS, NUM_SUITS
-from nap_env.engine.kernel import kernel
-from nap_env.engine.state import (
-    LEADER_FLAG,
-    LOOKED_FLAG,
-    OVER,
-    PHASES,
-    PLAY,
-    WINNING_FLAG,
-    lane,
-)
-from nap_env.rules import MAX_HAND, MAX_SEATS, TRUMPS_NONE, Rules, rules_table
+from nap_env.rules import MAX_HAND, MAX_SEATS, PHASES, Rules
 
 LAYOUT_VERSION = 1
 WORD = 64
@@ -85,40 +79,74 @@ FIELDS = (
     Field("order", "order", 8, "cards in the order of play, by card id, -1 for none yet"),
 )
 _BIT_GROUPS = ("mine", "trick", "discards", "widow", "seat", "calls")
+_NUMBER_GROUPS = ("scores", "tricks", "numbers", "bought", "exchanged", "order")
+_GROUPS = _BIT_GROUPS + _NUMBER_GROUPS
 _PRIVATE_GROUPS = ("discards", "widow", "bought", "exchanged")
-_GROUPS = tuple(dict.fromkeys(field.group for field in FIELDS))
 SIZES = {group: sum(field.size for field in FIELDS if field.group == group) for group in _GROUPS}
 CALLS_PER_PLANE = WORD // SIZES["calls"]
+ORDER_WORDS = -(-MAX_SEATS * MAX_HAND // 8)
+
+LAYOUT_HASH = hashlib.sha256(repr([field[:3] for field in FIELDS]).encode()).hexdigest()[:16]
+"""Names the table above without its prose: kept in files beside LAYOUT_VERSION."""
 
 
-def _bit(name: str) -> int:
-    """Return the first bit of a field within its group."""
+def place_of(name: str) -> int:
+    """Return the first bit or byte of a field within its group."""
     at = next(k for k, field in enumerate(FIELDS) if field.name == name)
     return sum(field.size for field in FIELDS[:at] if field.group == FIELDS[at].group)
 
 
-_PHASE, _TRUMP_SUIT, _NO_TRUMPS = _bit("phase"), _bit("trump_suit"), _bit("no_trumps")
-_LED_SUIT, _TRICK = _bit("led_suit"), _bit("trick")
-_CALLS = SIZES["calls"]
-assert (1 << _bit("leader"), 1 << _bit("winning")) == (LEADER_FLAG, WINNING_FLAG)
-
-MAX_PLANES = 4 + MAX_SEATS + MAX_SEATS // CALLS_PER_PLANE
-MAX_SCALAR_WORDS = 5 + MAX_SEATS * MAX_HAND // 8
-VIEW = np.dtype([("planes", np.int64, MAX_PLANES), ("scalars", np.uint64, MAX_SCALAR_WORDS)])
-"""Scratch into which `observe` writes one seat's view; `planes` may use the sign bit."""
+def _room(group: str) -> int:
+    """Return the bits or bytes of a word; calls share planes."""
+    return WORD if group in _BIT_GROUPS else 8
 
 
-SIGHT = np.dtype(
+def _check_fields() -> None:
+    """Refuse a table that the words of `VIEW` cannot hold, before anything is read from it."""
+    groups = tuple(dict.fromkeys(field.group for field in FIELDS))
+    if groups != _GROUPS:
+        raise ValueError(
+            f"FIELDS: groups {groups}; nap_env.sight writes {_GROUPS}, in this order: "
+            "a new group needs words in VIEW and lines there"
+        )
+    names = [field.name for field in FIELDS]
+    if len(set(names)) < len(names):
+        raise ValueError(f"FIELDS: names {names}: each may stand there once")
+    for group, size in SIZES.items():
+        if size > _room(group):
+            unit = "bits, a plane" if group in _BIT_GROUPS else "numbers, a word"
+            raise ValueError(
+                f"FIELDS: the fields of group {group!r} have {size} {unit} holds {_room(group)}: "
+                "move a field to another group"
+            )
+    if WORD % SIZES["calls"]:
+        raise ValueError(
+            f"FIELDS: the fields of group 'calls' have {SIZES['calls']} bits, by which {WORD} "
+            "cannot be divided"
+        )
+
+
+_check_fields()
+
+_MAX_PLANES = 4 + MAX_SEATS + -(-MAX_SEATS // CALLS_PER_PLANE)
+_MAX_SCALAR_WORDS = 5 + ORDER_WORDS
+MAX_WORDS = 8 * _MAX_PLANES + _MAX_SCALAR_WORDS
+"""Words of eight entries in the longest dense form."""
+
+VIEW = np.dtype(
     [
-        ("view", VIEW),
-        ("num_planes", np.int64),  # of the layout
-        ("size", np.int64),  # of the layout
-        ("observation", np.uint8, WORD * MAX_PLANES + 8 * MAX_SCALAR_WORDS),  # the bytes of int8
-        ("mask", np.int8, NUM_ACTIONS),
+        ("planes", np.int64, _MAX_PLANES),  # may use the sign bit
+        ("scalars", np.uint64, _MAX_SCALAR_WORDS),
+        # Sizes of the layout, in words of `planes` and of `scalars`:
+        ("num_planes", np.int64),
+        ("num_words", np.int64),
+        ("private", np.int64),  # 1: what only the observer knows has words
+        ("seat_planes", np.int64),
+        ("order_words", np.int64),
     ],
     align=True,
 )
-"""What one seat sees in the dense form, as `show` writes it for a single game."""
+"""Scratch into which `nap_env.sight.observe` writes one seat's view, `Layout.new_view` makes it."""
 
 
 class Layout:
@@ -135,38 +163,55 @@ class Layout:
     version = LAYOUT_VERSION
 
     def __init__(self, rules: Rules, num_players: int, observation_layout: str = "fixed") -> None:
-        row = rules_table(rules, num_players, observation_layout)[0]
+        """Lay the fields out.
+
+        Args:
+            rules: the rules.
+            num_players: players at the table.
+            observation_layout: `fixed` for these rules and players, or `full` for one layout that
+                all rules and player counts share.
+
+        Raises:
+            ValueError: the rules cannot seat so many players, or there is no such layout.
+        """
+        rules.check_players(num_players)
+        if observation_layout not in ("fixed", "full"):
+            raise ValueError(f"observation_layout {observation_layout!r}: allowed are fixed, full")
+        full = observation_layout == "full"
+        cards = rules.hands(num_players) * rules.num_tricks
+        self._private = int(full or rules.exchanges)
+        self._seat_planes = MAX_SEATS if full else num_players
+        self._order_words = ORDER_WORDS if full else -(-cards // 8)
         repeats = dict.fromkeys(_GROUPS, 1)
-        repeats |= dict.fromkeys(_PRIVATE_GROUPS, int(row["private_planes"]))
-        repeats |= dict.fromkeys(("seat", "calls"), int(row["seat_planes"]))
-        repeats["order"] = int(row["order_words"])
+        repeats |= dict.fromkeys(_PRIVATE_GROUPS, self._private)
+        repeats |= dict.fromkeys(("seat", "calls"), self._seat_planes)
+        repeats["order"] = self._order_words
         self._slices: dict[tuple[str, int], slice] = {}
         at = 0
         for group in _GROUPS:
-            if group == "scores":
+            if group == _NUMBER_GROUPS[0]:
                 self.num_bits = at
             start = at
-            stride = SIZES[group] if group in ("calls", "order") else _padded(group)
+            stride = SIZES[group] if group == "calls" else _room(group)
             for index in range(repeats[group]):
                 at = start + index * stride
                 for field in (field for field in FIELDS if field.group == group):
                     self._slices[field.name, index] = slice(at, at + field.size)
                     at += field.size
-            if repeats[group]:
-                unit = WORD if group in _BIT_GROUPS else 8
-                at += -at % unit
+            at += -at % _room(group)
         words = [self._slices.pop(("order", word)) for word in range(repeats["order"])]
         self._slices["order", 0] = slice(words[0].start, words[-1].stop)
         self.size = at
         self.num_planes = self.num_bits // WORD
         self.num_scalars = self.size - self.num_bits
 
-    def new_sight(self) -> npt.NDArray[np.void]:
-        """Return SIGHT (1,) for observations of this layout."""
-        sight = np.zeros(1, SIGHT)
-        sight["num_planes"] = self.num_planes
-        sight["size"] = self.size
-        return sight
+    def new_view(self) -> npt.NDArray[np.void]:
+        """Return VIEW (1,) for observations of this layout."""
+        view = np.zeros(1, VIEW)
+        view["num_planes"], view["num_words"] = self.num_planes, self.num_scalars // 8
+        view["private"], view["seat_planes"] = self._private, self._seat_planes
+        view["order_words"] = self._order_words
+        return view
 
     def slice(self, name: str, seat: int = 0) -> slice:
         """Return where a field stands in the dense form.
@@ -194,126 +239,7 @@ class Layout:
         return "\n".join(rows)
 
 
-def _padded(group: str) -> int:
-    unit = WORD if group in _BIT_GROUPS else 8
-    return SIZES[group] + -SIZES[group] % unit
-
-
 @functools.lru_cache(maxsize=256, typed=True)
 def layout(rules: Rules, num_players: int, observation_layout: str = "fixed") -> Layout:
     """Return the layout for these rules and players, or the one that all share (`full`)."""
     return Layout(rules, num_players, observation_layout)
-
-
-_U = np.uint64
-
-
-@kernel
-def observe(g, rules, seat, view):
-    """Write what `seat` sees of the game into `view`, a record of dtype VIEW."""
-    planes = view["planes"]
-    playing = g["phase"] == PLAY
-    word = g["hand"][seat]
-    if g["phase"] != OVER:
-        word |= np.int64(1) << (_PHASE + g["phase"])
-    if g["trump_suit"] >= 0:
-        word |= np.int64(1) << (_TRUMP_SUIT + g["trump_suit"])
-    elif playing and rules["trumps"][g["contract"]] == TRUMPS_NONE:
-        word |= np.int64(1) << _NO_TRUMPS
-    planes[0] = word
-    word = g["table"]
-    if playing:
-        word |= np.int64(1) << (_TRICK + g["tricks_played"])
-        if g["in_trick"] > 0 and g["led_suit"] >= 0:
-            word |= np.int64(1) << (_LED_SUIT + g["led_suit"])
-    planes[1] = word
-    place = np.int64(2)
-    if rules["private_planes"] != 0:
-        looked = g["seen"][seat] & LOOKED_FLAG != 0
-        planes[2] = g["discards"][seat]
-        planes[3] = g["widow"] if looked else np.int64(0)
-        view["scalars"][3] = _turned(g["bought"], seat, rules["num_players"])
-        view["scalars"][4] = _turned(g["exchanged"], seat, rules["num_players"])
-        place = np.int64(4)
-    _observe_seats(g, rules, seat, view, place)
-    _observe_scalars(g, rules, seat, view)
-
-
-@kernel
-def _observe_seats(g, rules, seat, view, place):
-    """Write the planes of the seats and of their calls, from number `place` on."""
-    planes = view["planes"]
-    players = rules["num_players"]
-    seat_planes = rules["seat_planes"]
-    calls_place = place + seat_planes
-    leader = g["leader"]
-    winning = g["best_seat"] if g["in_trick"] > 0 else np.int64(-1)
-    calls = np.int64(0)
-    other = seat
-    for relative in range(players):
-        word = g["seen"][other]
-        word |= np.int64(LEADER_FLAG) * np.int64(other == leader)
-        word |= np.int64(WINNING_FLAG) * np.int64(other == winning)
-        planes[place + relative] = word
-        calls |= g["calls"][other] << (_CALLS * (relative & (CALLS_PER_PLANE - 1)))
-        if relative == CALLS_PER_PLANE - 1:
-            planes[calls_place] = calls
-            calls_place += 1
-            calls = np.int64(0)
-        other = other + 1 if other + 1 < players else np.int64(0)
-    if calls_place < place + seat_planes + (seat_planes + CALLS_PER_PLANE - 1) // CALLS_PER_PLANE:
-        planes[calls_place] = calls
-    for relative in range(players, seat_planes):
-        planes[place + relative] = 0
-
-
-@kernel
-def _observe_scalars(g, rules, seat, view):
-    """Write the numbers, eight to a word."""
-    scalars = view["scalars"]
-    players = rules["num_players"]
-    scalars[0] = _turned(g["score_lanes"], seat, players)
-    scalars[1] = _turned(g["tricks"], seat, players)
-    scalars[2] = g["numbers"]
-    place = 3 + 2 * rules["private_planes"]
-    for word in range(rules["order_words"]):
-        scalars[place + word] = g["order"][word]
-
-
-@kernel
-def _turned(word, seat, players):
-    """Return a word with a byte a seat, turned so that `seat` comes first."""
-    if seat == 0:
-        return word
-    low = word >> _U(8 * seat)
-    high = word << _U(8 * (players - seat))
-    return (low | high) & (_U(0xFFFFFFFFFFFFFFFF) >> _U(8 * (MAX_SEATS - players)))
-
-
-@kernel
-def show(g, rules, seat, sight):
-    """Write what `seat` sees in the dense form; its mask is all zero if it is not to move.
-
-    Args:
-        g: the game.
-        rules: the rules.
-        seat: the observer.
-        sight: a record of dtype SIGHT with the layout's sizes.
-    """
-    view = sight["view"]
-    observation = sight["observation"]
-    mask = sight["mask"]
-    observe(g, rules, seat, view)
-    place = 0
-    for plane in range(sight["num_planes"]):
-        bits = view["planes"][plane]
-        for bit in range(WORD):
-            observation[place + bit] = (bits >> bit) & 1
-        place += WORD
-    for entry in range(place, sight["size"]):
-        observation[entry] = lane(view["scalars"][(entry - place) >> 3], entry & 7)
-    mover = np.int64(seat == g["seat"])
-    for action in range(FIRST_BID):
-        mask[action] = (g["legal"] >> action) & mover
-    for action in range(FIRST_BID, NUM_ACTIONS):
-        mask[action] = (g["legal_bids"] >> (action - FIRST_BID)) & mover

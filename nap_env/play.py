@@ -14,9 +14,9 @@ import numpy as np
 
 from nap_env.actions import ACTIONS, BIDS, CALLS, action_id
 from nap_env.agents import AGENTS, make
-from nap_env.batch import Batch
 from nap_env.cards import CARDS, SUIT_NAMES
 from nap_env.game import Game
+from nap_env.games import Games
 from nap_env.picture import Table, table
 from nap_env.presets import PRESETS, describe
 from nap_env.rules import Rules
@@ -59,8 +59,7 @@ class Agents:
         self._agents = [
             None if name is None else make(name, game.rules, game.num_players) for name in names
         ]
-        self._batch = Batch(game.rules, game.num_players, 1, seed=0)
-        self._batch.games = game.games
+        self._games = Games(game.rules, game.num_players, game.games)
         self._rows = np.zeros(1, np.intp)
 
     def answer(self) -> int:
@@ -69,9 +68,7 @@ class Agents:
         assert seat is not None
         agent = self._agents[seat]
         assert agent is not None
-        self._batch.observation[0], self._batch.action_mask[0] = self._game.observe(seat)
-        self._batch.seat[0] = seat
-        return int(agent(self._batch, self._rows)[0])
+        return int(agent(self._games, self._rows)[0])
 
 
 class Sitting:

@@ -21,6 +21,9 @@ MAX_SEATS = 8
 MAX_HAND = 7
 POOL_CAP = 1_000_000
 
+PHASES = ("buy", "auction", "hold", "exchange", "name", "play", "over")
+"""The phases of a deal."""
+
 # How a contract gets its trumps, and what its opening lead must be: codes in the engine's table.
 TRUMPS_NONE, TRUMPS_LED, TRUMPS_NAMED = range(3)
 LEADS = ("any", "lowest_trump", "lowest_plain")
@@ -641,6 +644,7 @@ TABLE = np.dtype(
         ("all_tricks", _I8, 16),  # by bid: 1 if it is for every trick, and so for the pool
         ("tricks", _I8, 16),  # by bid: tricks undertaken, 0 for a misère
         ("hold", _I8),
+        ("exchanges", _I8),  # 1: cards can be looked at, taken, bought, drawn or discarded
         ("look_bids", _I8),  # mask of the bids that need a look at the widow
         ("widow", _I8),  # its number of cards
         ("look", _I8),  # 1: it may be looked at, for look_cost
@@ -670,9 +674,6 @@ TABLE = np.dtype(
         ("target", _I8),  # score that ends a match, or 0: none does
         ("chips", _I8),  # that each player starts with, 0: no limit to what he can pay
         ("max_deals", _I8),
-        ("seat_planes", _I8),  # the observation's layout, see nap_env.observation
-        ("private_planes", _I8),
-        ("order_words", _I8),
     ],
     align=True,
 )
@@ -692,24 +693,14 @@ def _made_with(bid: Bid, rules: Rules) -> _Range:
 
 
 @functools.lru_cache(maxsize=256, typed=True)
-def rules_table(
-    rules: Rules, num_players: int, observation_layout: str = "fixed"
-) -> npt.NDArray[np.void]:
+def rules_table(rules: Rules, num_players: int) -> npt.NDArray[np.void]:
     """Return the rules for `num_players` as the engine reads them: TABLE (1,), read-only.
-
-    Args:
-        rules: the rules.
-        num_players: players at the table.
-        observation_layout: `fixed` for these rules and players, or `full` for one layout that
-            all rules and player counts share.
 
     Raises:
         ValueError: the rules cannot seat so many players.
     """
     rules.check_players(num_players)
     _one_of("name of the preset that the rules started from", rules.name, PRESETS)
-    _one_of("observation_layout", observation_layout, ("fixed", "full"))
-    full = observation_layout == "full"
     table = np.zeros(1, TABLE)
     row = table[0]
     hands = rules.hands(num_players)
@@ -748,6 +739,7 @@ def rules_table(
     row["draw_many"] = rules.draw == "maker_then_opponents"
     row["discard"] = rules.hand_size - rules.num_tricks
     row["hold"] = rules.hold
+    row["exchanges"] = rules.exchanges
     row["allow_revoke"] = rules.allow_revoke
     row["pool_revoke"] = rules.pool_revoke
     row["chips"] = rules.chips or 0
@@ -765,9 +757,6 @@ def rules_table(
     row["deals"] = rules.deals or 0
     row["target"] = (rules.target or 0) * (num_players - 1 if rules.transfer == "split" else 1)
     row["max_deals"] = rules.max_deals
-    row["seat_planes"] = MAX_SEATS if full else num_players
-    row["private_planes"] = full or rules.exchanges
-    row["order_words"] = 7 if full else -(-hands * rules.num_tricks // 8)
     _fill_bids(row, rules, num_players)
     row["early_stop"] = rules.stops_early
     table.flags.writeable = False

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from nap_env.actions import ACTIONS, FIRST_BID, FIRST_SUIT, NUM_BIDS
 from nap_env.cards import JOKER, JOKER_MASK, NUM_RANKS, NUM_SUITS, SUIT_MASK
 from nap_env.engine.kernel import kernel, subroutine
-from nap_env.engine.play import right_cards
+from nap_env.engine.play import begin_play, opening_leader, right_cards
 from nap_env.engine.settle import price_of
 from nap_env.engine.state import NAME, PLAY, lane, lowest_bit, next_hand, popcount
 from nap_env.game import Game
@@ -32,7 +32,6 @@ from nap_env.rules import (
     MAX_HAND,
     MAX_SEATS,
     TRUMPS_LED,
-    TRUMPS_NAMED,
     TRUMPS_NONE,
     Rules,
     rules_table,
@@ -40,6 +39,12 @@ from nap_env.rules import (
 
 NODE_CAP = 50_000_000
 """Default for the nodes of one call: a second or so."""
+
+if MAX_HAND > 7 or MAX_SEATS > 8:
+    raise ValueError(
+        f"MAX_HAND={MAX_HAND}, MAX_SEATS={MAX_SEATS}: a position's key has 7 bits for a goal and 3 "
+        "for a hand, an answer 3 for the tricks left; widen them in `_search` and `_remember`"
+    )
 
 MADE, PRICE, TRICKS = range(3)
 """What a value counts: 1 or 0; chips from each opponent; tricks (in a misère, the fewest)."""
@@ -742,15 +747,16 @@ def solve_suits(w, g, rules, seat):
 def _solve_suits(w, g, rules, seat):
     """Write `suit_tricks`."""
     was_seat, was_declarer = g["seat"], g["declarer"]
-    g["seat"] = seat
     g["declarer"] = seat
+    g["seat"] = opening_leader(g)
+    hand = g["hand"][g["seat"]]
     w["num_levels"] = rules["num_tricks"] + 1
     for tricks in range(rules["num_tricks"] + 1):
         w["level"][tricks] = tricks
         w["goal"][tricks] = (np.int64(2) << rules["num_tricks"]) - (np.int64(1) << tricks)
-    joker = g["hand"][seat] & JOKER_MASK
+    joker = hand & JOKER_MASK
     for suit in range(NUM_SUITS):
-        options = g["hand"][seat] & _suit_of(suit)
+        options = hand & _suit_of(suit)
         if (rules["suit_names"] >> (FIRST_SUIT + suit)) & 1:
             options |= joker
         w["suit_tricks"][suit] = NO_VALUE
@@ -782,7 +788,7 @@ def solve_deal(w, g, rules, seat):
         best = max(best, w["suit_tricks"][suit])
     was_seat, was_declarer, was_contract = g["seat"], g["declarer"], g["contract"]
     was_phase, was_suit, was_trumps = g["phase"], g["trump_suit"], g["trumps"]
-    g["seat"] = seat
+    was_leader = g["leader"]
     g["declarer"] = seat
     g["trump_suit"] = -1
     g["trumps"] = rules["joker"]
@@ -794,7 +800,7 @@ def solve_deal(w, g, rules, seat):
         if (bids >> bid) & 1 == 0:
             continue
         g["contract"] = bid
-        g["phase"] = NAME if rules["trumps"][bid] == TRUMPS_NAMED else PLAY
+        begin_play(g, rules)
         upward = rules["most"][bid] == rules["num_tricks"]
         if upward and rules["trumps"][bid] == TRUMPS_LED and rules["lead"][bid] == LEAD_ANY:
             made = np.int64(best >= rules["fewest"][bid])
@@ -804,6 +810,7 @@ def solve_deal(w, g, rules, seat):
             w["bid_made"][bid] = _solve_position(w, g, rules)
     g["seat"], g["declarer"], g["contract"] = was_seat, was_declarer, was_contract
     g["phase"], g["trump_suit"], g["trumps"] = was_phase, was_suit, was_trumps
+    g["leader"] = was_leader
 
 
 SOLVED, CAPPED, NOT_IN_PLAY = range(3)

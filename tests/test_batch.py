@@ -155,7 +155,7 @@ def test_rollout_plays_what_step_and_sample_play() -> None:
 def test_copy_is_independent() -> None:
     games = Batch("standard", 4, 8, seed=0)
     games.step(games.sample())
-    copy = games.copy()
+    copy = games.clone()
     assert state_of(copy) == state_of(games)
     before = state_of(games)
     for _ in range(20):
@@ -183,7 +183,7 @@ def test_deepcopy_and_pickle_go_on_like_the_original(observe: str, through: Any)
 
 def test_what_step_relies_on_cannot_be_written_from_outside() -> None:
     games = Batch("standard", 4, 2, seed=0)
-    for array in (games.mask, games.done, games.copy().mask):
+    for array in (games.mask, games.done, games.clone().mask):
         with pytest.raises(ValueError, match="read-only"):
             array[:] = 1
 

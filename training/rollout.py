@@ -33,10 +33,9 @@ from nap_env.agents.network import (
     widths_of,
 )
 from nap_env.engine.kernel import kernel
-from nap_env.engine.settle import reward_of
 from nap_env.engine.state import AUCTION, BUY, HOLD, OVER, draw, new_games, seed_game
-from nap_env.engine.step import legal_action, new_match, next_deal, only_action, step
-from nap_env.observation import VIEW, layout
+from nap_env.engine.step import advance, legal_action, new_match, next_deal, only_action
+from nap_env.observation import layout
 from nap_env.rules import Rules, rules_table
 
 Ints = npt.NDArray[np.int64]
@@ -82,19 +81,6 @@ def _role(g):
 
 
 @kernel
-def _advance(g, rules, action, payments, i):
-    """Take an action and all forced moves after it; return whether the deal is over, and paid."""
-    while action >= 0:
-        step(g, rules, action)
-        if g["phase"] == OVER:
-            for seat in range(rules["num_players"]):
-                payments[i, seat] = reward_of(g, seat)
-            return True
-        action = only_action(g)
-    return False
-
-
-@kernel
 def _begin(games, num_main, rules_of, payments, playing, until_branch, branch_share):
     """Stand every game at the first decision of a deal."""
     rules = rules_of[0]
@@ -102,7 +88,7 @@ def _begin(games, num_main, rules_of, payments, playing, until_branch, branch_sh
         g = games[i]
         if g["phase"] == OVER:
             next_deal(g, rules)
-        playing[i] = not _advance(g, rules, only_action(g), payments, i)
+        playing[i] = not advance(g, rules, only_action(g), True, payments, i)
         until_branch[i] = -1
         if draw(g, 1 << 20) < branch_share * (1 << 20):
             until_branch[i] = draw(g, rules["hands"])
@@ -113,7 +99,7 @@ def _begin(games, num_main, rules_of, payments, playing, until_branch, branch_sh
 
 @kernel
 def _play(
-    games, num_main, rules_of, in_order, networks, sits, widths, factors, table, num_planes, views,
+    games, num_main, rules_of, in_order, networks, sits, widths, factors, table, views,
     payments, playing, until_branch, rows, starts, places, values, action_starts, actions,
     log_probs, copies, used, todo, taken, numbers, hidden,
 ):  # fmt: skip
@@ -126,8 +112,8 @@ def _play(
         in_order: whether the networks see the suits in order.
         networks: float32 (2, T), the one that learns and a past one.
         sits: int8 (N + M, P), which of them has a seat.
-        widths, factors, table, num_planes: of the networks and the observation.
-        views: VIEW (1,), scratch.
+        widths, factors, table: of the networks and the observation.
+        views: `Layout.new_view`, scratch.
         payments: int32 (N + M, P) is written.
         playing: bool (N + M,), games whose deal is not over.
         until_branch: int64 (N + M,), decisions of the auction before it branches, -1 never.
@@ -176,7 +162,7 @@ def _play(
                 action_starts[row] = used[_ACTIONS]
                 for k in range(many):
                     starts[row + k + 1], action_starts[row + k + 1] = write_decision(
-                        games[todo[first + k]], rules, in_order, table, num_planes, view, places,
+                        games[todo[first + k]], rules, in_order, table, view, places,
                         values, starts[row + k], actions, action_starts[row + k],
                     )  # fmt: skip
                 forward(
@@ -228,7 +214,7 @@ def _play(
             if playing[i]:
                 g = games[i]
                 action = legal_action(g, taken[i])
-                playing[i] = not _advance(g, rules, action, payments, i)
+                playing[i] = not advance(g, rules, action, True, payments, i)
 
 
 @kernel
@@ -352,11 +338,10 @@ class Players:
         """
         self._training = training
         self.num_players = num_players
-        self._table = rules_table(rules, num_players, training.observation_layout)
+        self._table = rules_table(rules, num_players)
         seen = layout(rules, num_players, training.observation_layout)
         self._entries = entries(seen)
         self.factors = np.ascontiguousarray(self._entries["factor"])
-        self._num_planes = seen.num_planes
         self.widths = widths_of(seen.size, training.hidden)
         self.num_games = num_games
         self._branch_share = branch_share
@@ -372,7 +357,7 @@ class Players:
         self._numbers = np.arange(BLOCK)
         self._hidden = np.empty((len(training.hidden), BLOCK * max(training.hidden)), np.float32)
         self._ahead = np.empty((2, count * num_players), np.float32)
-        self._views = np.zeros(1, VIEW)
+        self._views = seen.new_view()
         self._rows = np.empty(0, ROW)
         self._starts = np.empty(1, np.int64)
         self._places, self._values = np.empty(0, np.uint16), np.empty(0, np.int8)
@@ -399,7 +384,7 @@ class Players:
         )  # fmt: skip
         while not _play(
             self.games, self.num_games, self._table, self._training.suits_in_order, networks,
-            self._sits, self.widths, self.factors, self._entries, self._num_planes, self._views,
+            self._sits, self.widths, self.factors, self._entries, self._views,
             self._payments, self._playing, self._until_branch, self._rows, self._starts,
             self._places, self._values, self._action_starts, self._actions, self._log_probs,
             self._copies, used, self._todo, self._taken, self._numbers, self._hidden,

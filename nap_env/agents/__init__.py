@@ -8,15 +8,16 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from nap_env.agents.agent import Agent
-from nap_env.agents.heuristic import heuristic
+from nap_env.agents.agent import Agent, Policy, from_policy
+from nap_env.agents.heuristic import Heuristic
 from nap_env.agents.network import load_network
 from nap_env.agents.pimc import Pimc
 from nap_env.agents.simple import passer, random
+from nap_env.agents.users import UserAgent
 from nap_env.presets import resolve
 from nap_env.rules import Rules
 
-__all__ = ["AGENTS", "Agent", "Maker", "make"]
+__all__ = ["AGENTS", "Agent", "Maker", "Policy", "from_policy", "make"]
 
 Maker = Callable[[Rules, int, int], Agent]
 """Sets a player up: (rules, number of players, K) -> agent. K is 0 for names that end without."""
@@ -33,7 +34,7 @@ def _exported(path: Path, rules: Rules, num_players: int, _: int) -> Agent:
 AGENTS: dict[str, Maker] = {
     "random": lambda rules, num_players, k: random,
     "passer": lambda rules, num_players, k: passer,
-    "heuristic": lambda rules, num_players, k: heuristic(rules, num_players),
+    "heuristic": lambda rules, num_players, k: Heuristic(rules, num_players),
     "pimc-K": Pimc,
     "pimc-inference-K": partial(Pimc, infers=True),
     "omniscient": Pimc,
@@ -43,7 +44,13 @@ AGENTS: dict[str, Maker] = {
 
 
 def make(name: str, rules: str | Rules = "standard", num_players: int = 4) -> Agent:
-    """Return the player of that name, set up for these rules and players.
+    """Return a player, set up for these rules and players.
+
+    Args:
+        name: one of AGENTS; a file that `training.export` wrote (`FILE.npz`); or an agent of your
+            own, as `MODULE:NAME` or `FILE.py:NAME`, see `Agent` and `from_policy`.
+        rules: a preset's name, or rules.
+        num_players: players at the table.
 
     Raises:
         ValueError: there is no such player, or it cannot play these rules.
@@ -54,4 +61,10 @@ def make(name: str, rules: str | Rules = "standard", num_players: int = 4) -> Ag
     family, _, number = name.rpartition("-")
     if number.isascii() and number.isdecimal() and int(number) and f"{family}-K" in AGENTS:
         return AGENTS[f"{family}-K"](rules, num_players, int(number))
-    raise ValueError(f"{name!r}: allowed are {', '.join(AGENTS)}")
+    if ":" in name:
+        return UserAgent(name)
+    if name.endswith(".npz"):
+        return load_network(Path(name), "sampled", rules, num_players)
+    raise ValueError(
+        f"{name!r}: allowed are {', '.join(AGENTS)}, FILE.npz, MODULE:NAME and FILE.py:NAME"
+    )

@@ -13,8 +13,9 @@ from nap_env.actions import FIRST_BID, FIRST_SUIT, NUM_ACTIONS
 from nap_env.cards import JOKER, NUM_RANKS, NUM_SUITS, SUIT_MASK
 from nap_env.engine.kernel import kernel
 from nap_env.engine.state import LOOKED_FLAG, lane, lowest_bit, popcount
-from nap_env.observation import FIELDS, WORD, Layout, observe
+from nap_env.observation import FIELDS, WORD, Layout
 from nap_env.rules import MAX_SEATS
+from nap_env.sight import observe
 
 CHIPS_SCALE = 1 / 16
 """Factor for counts and chips, so that they are about as large as bits."""
@@ -122,7 +123,7 @@ def turned_action(turn, action):
 
 
 @kernel
-def write_features(g, rules, seat, turn, table, num_planes, view, places, values, at):
+def write_features(g, rules, seat, turn, table, view, places, values, at):
     """Write what a seat sees as a list of features.
 
     Args:
@@ -131,8 +132,7 @@ def write_features(g, rules, seat, turn, table, num_planes, view, places, values
         seat: the observer.
         turn: the order of the suits, `suit_order`.
         table: ENTRY (K,), `entries`.
-        num_planes: of the layout.
-        view: a record of dtype VIEW, scratch.
+        view: a record of `Layout.new_view`, scratch.
         places: uint16, their numbers are written from `at` on,
         values: int8, and here what they are worth, before their factor.
         at: where to write; there is room for K.
@@ -141,6 +141,7 @@ def write_features(g, rules, seat, turn, table, num_planes, view, places, values
         Where the list ends.
     """
     observe(g, rules, seat, view)
+    num_planes = view["num_planes"]
     for plane in range(num_planes):
         bits = view["planes"][plane]
         while bits != 0:
@@ -186,7 +187,7 @@ def write_actions(g, turn, actions, at):
 
 @kernel
 def write_decision(
-    g, rules, in_order, table, num_planes, view, places, values, at, actions, action_at
+    g, rules, in_order, table, view, places, values, at, actions, action_at
 ):  # fmt: skip
     """Write what the seat to move sees from `at` on, and what it may do from `action_at` on.
 
@@ -194,7 +195,7 @@ def write_decision(
         Where the list of features ends, and that of actions.
     """
     turn = suit_order(g, rules, g["seat"], in_order)
-    at = write_features(g, rules, g["seat"], turn, table, num_planes, view, places, values, at)
+    at = write_features(g, rules, g["seat"], turn, table, view, places, values, at)
     return at, write_actions(g, turn, actions, action_at)
 
 

@@ -6,7 +6,7 @@ row a number of tricks. In the play it weighs for each card the chance that the 
 trick on the table against what the card would be worth later. It knows what its seat knows: its
 own cards and discards, a widow that it has seen, and what is public. It draws no random numbers.
 
-Compiled callers use `choose` on a game's record, everybody else `heuristic`.
+Compiled callers use `choose` on a game's record, everybody else `Heuristic`.
 
 How the numbers came about, 30 November 2026. TRICKS and MISERE are logistic regressions on deals
 in which the eldest hand bids, all others pass and all play as below to the end: 10,000 deals for
@@ -35,8 +35,7 @@ from nap_env.actions import (
     PASS,
     TAKE,
 )
-from nap_env.agents.agent import Agent
-from nap_env.batch import Batch
+from nap_env.agents.agent import Ints, SeatedAgent
 from nap_env.cards import NUM_RANKS, NUM_SUITS, SUIT_MASK
 from nap_env.engine import state
 from nap_env.engine.kernel import kernel, subroutine
@@ -61,8 +60,6 @@ from nap_env.rules import (
     LEAD_LOWEST_TRUMP,
     MAX_HAND,
     TRUMPS_LED,
-    Rules,
-    rules_table,
 )
 
 # The log odds of taking at least so many tricks with the best trump suit, by cards in the hand:
@@ -172,7 +169,7 @@ def _unseen(g, rules, seat):
     known = g["hand"][seat]
     for other in range(rules["num_players"]):
         known |= g["seen"][other]
-    if rules["private_planes"] != 0:
+    if rules["exchanges"] != 0:
         known |= g["discards"][seat]
         if g["seen"][seat] & LOOKED_FLAG != 0:
             known |= g["widow_left"]
@@ -708,17 +705,8 @@ def _choose_rows(games, table, rows, actions):
         actions[k] = choose(games[rows[k]], table[0])
 
 
-def heuristic(rules: Rules, num_players: int) -> Agent:
-    """Return the player by rules of thumb for these rules and players.
+class Heuristic(SeatedAgent):
+    """The player by rules of thumb."""
 
-    Raises:
-        ValueError: the rules cannot seat so many players.
-    """
-    table = rules_table(rules, num_players)
-
-    def act(games: Batch, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
-        actions = np.empty(len(rows), np.int64)
-        _choose_rows(games.games, table, np.asarray(rows, np.int64), actions)
-        return actions
-
-    return act
+    def _choose(self, games: npt.NDArray[np.void], rows: Ints, actions: Ints) -> None:
+        _choose_rows(games, self._table, rows, actions)

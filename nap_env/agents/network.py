@@ -24,15 +24,16 @@ import numpy as np
 import numpy.typing as npt
 
 from nap_env.actions import NUM_ACTIONS
+from nap_env.agents.agent import Ints, SeatedAgent
 from nap_env.agents.features import entries, write_decision
 from nap_env.agents.matrix import LANES, add_product, add_scaled, dot
-from nap_env.batch import Batch
 from nap_env.engine.kernel import kernel
 from nap_env.engine.state import draw
 from nap_env.engine.step import legal_action
-from nap_env.observation import LAYOUT_VERSION, VIEW, layout
+from nap_env.games import Games
+from nap_env.observation import LAYOUT_VERSION, layout
 from nap_env.presets import resolve
-from nap_env.rules import Rules, rules_table
+from nap_env.rules import Rules
 
 NUM_HEADS = NUM_ACTIONS + 1
 VALUE_HEAD = NUM_ACTIONS
@@ -275,7 +276,7 @@ def choose(g, log_probs, at, count):
 
 @kernel
 def _answer(
-    games, rules_of, asked, argmax, in_order, weights, widths, factors, table, num_planes, views,
+    games, rules_of, asked, argmax, in_order, weights, widths, factors, table, views,
     places, values, starts, rows, actions, action_starts, log_probs, hidden, answers, expected
 ):  # fmt: skip
     """Choose an action in each of the games `asked`, and say what the seat expects there."""
@@ -290,7 +291,7 @@ def _answer(
         action_starts[0] = 0
         for i in range(count):
             starts[i + 1], action_starts[i + 1] = write_decision(
-                games[asked[first + i]], rules, in_order, table, num_planes, view, places, values,
+                games[asked[first + i]], rules, in_order, table, view, places, values,
                 starts[i], actions, action_starts[i],
             )  # fmt: skip
         forward(weights, widths, factors, places, values, starts, rows, 0, count, hidden)
@@ -310,7 +311,7 @@ def _answer(
             expected[first + i] = head(weights, heads, width, VALUE_HEAD, last, i)
 
 
-class NetworkAgent:
+class NetworkAgent(SeatedAgent):
     """A trained network as a player.
 
     Attributes:
@@ -350,29 +351,29 @@ class NetworkAgent:
                 f"this nap_env has {LAYOUT_VERSION}"
             )
         self.training, self.policy = training, policy
-        self.rules, self.num_players = training.table(rules, num_players)
+        super().__init__(*training.table(rules, num_players))
         form = training.observation_layout
         seen = layout(self.rules, self.num_players, form)
-        self._table = rules_table(self.rules, self.num_players, form)
         self._widths = widths_of(seen.size, training.hidden)
         if weights.shape != (num_weights(self._widths),):
             raise ValueError(f"weights: {weights.shape}, ({num_weights(self._widths)},) are needed")
         self._weights = np.ascontiguousarray(weights, np.float32)
         self._entries = entries(seen)
         self._factors = np.ascontiguousarray(self._entries["factor"])
-        self._num_planes = seen.num_planes
+        self._views = seen.new_view()
 
     def answer(
-        self, games: Batch, rows: npt.NDArray[np.intp]
+        self, games: Games, rows: npt.NDArray[np.intp]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
         """Return its actions, int64 (n,), and the chips its seat expects to win, float32 (n,)."""
+        rows = self._checked(games, rows)
         answers = np.empty(len(rows), np.int64)
         expected = np.empty(len(rows), np.float32)
         features = len(self._entries)
         _answer(
-            games.games, self._table, np.asarray(rows, np.int64), self.policy == "argmax",
+            games.games, self._table, rows, self.policy == "argmax",
             self.training.suits_in_order, self._weights, self._widths, self._factors,
-            self._entries, self._num_planes, np.zeros(1, VIEW),
+            self._entries, self._views,
             np.empty(BLOCK * features, np.uint16), np.empty(BLOCK * features, np.int8),
             np.empty(BLOCK + 1, np.int64), np.arange(BLOCK),
             np.empty(BLOCK * NUM_ACTIONS, np.uint8), np.empty(BLOCK + 1, np.int64),
@@ -382,7 +383,7 @@ class NetworkAgent:
         )  # fmt: skip
         return answers, expected * np.float32(chips_per_reward(self.num_players))
 
-    def __call__(self, games: Batch, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
+    def __call__(self, games: Games, rows: npt.NDArray[np.intp]) -> Ints:
         """Return its actions, int64 (n,)."""
         return self.answer(games, rows)[0]
 

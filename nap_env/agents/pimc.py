@@ -33,9 +33,9 @@ import numpy as np
 import numpy.typing as npt
 
 from nap_env.actions import FIRST_BID, FIRST_SUIT, NUM_ACTIONS
+from nap_env.agents.agent import Ints, SeatedAgent
 from nap_env.agents.heuristic import choose
 from nap_env.agents.worlds import CARDS, KNOWLEDGE, deal_world, know
-from nap_env.batch import Batch
 from nap_env.cards import JOKER, NUM_RANKS, NUM_SUITS
 from nap_env.engine.kernel import subroutine
 from nap_env.engine.settle import settle
@@ -50,7 +50,7 @@ from nap_env.engine.state import (
     next_hand,
 )
 from nap_env.engine.step import is_legal, only_action, open_deal, step
-from nap_env.rules import LEAD_ANY, TRUMPS_LED, Rules, rules_table
+from nap_env.rules import LEAD_ANY, TRUMPS_LED, Rules
 from nap_env.solver import (
     MADE,
     NO_VALUE,
@@ -146,7 +146,7 @@ def _next_world(g, rules, knowledge, games, settings):
     if settings["worlds"] == 0:
         return
     deal_world(g, rules, knowledge, games[_WORLD])
-    if rules["private_planes"] == 0:
+    if rules["exchanges"] == 0:
         for _ in range(settings["tries"]):
             if _calls_agree(g, rules, games):
                 return
@@ -329,7 +329,7 @@ def _count_action(w, g, rules, knowledge, games, settings, action, tally):
     bid = spare["contract"]
     if spare["phase"] == OVER:  # all have passed
         _add(tally, action, np.int64(-1), 100 * spare["payments"][me])
-    elif spare["declarer"] == me:
+    elif spare["declarer"] == me and spare["seat"] == me:
         # The same hand in the same contract whatever the world is.
         settled = action == FIRST_BID + bid or bid == g["contract"]
         is_open = settled and spare["hand"][me] & knowledge["unseen"] == 0
@@ -403,7 +403,7 @@ def _choose_rows(work, all_games, table, rows, knowledge, games, settings, talli
         )
 
 
-class Pimc:
+class Pimc(SeatedAgent):
     """A player that solves K worlds a decision, or the true deal; belongs to one thread."""
 
     def __init__(
@@ -422,7 +422,7 @@ class Pimc:
         """
         if worlds > MOST_WORLDS:
             raise ValueError(f"worlds={worlds}: must be at most {MOST_WORLDS}")
-        self._table = rules_table(rules, num_players)
+        super().__init__(rules, num_players)
         self._settings = np.zeros(1, SETTINGS)
         self._settings["worlds"] = worlds
         self._settings["tries"] = _TRIES * infers
@@ -432,8 +432,7 @@ class Pimc:
             self._settings["card_doubt"] = CARD_DOUBT
         self._scratch: tuple[npt.NDArray[np.void], ...] | None = None
 
-    def __call__(self, games: Batch, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
-        """Choose an action in each of some games, see `Agent`."""
+    def _choose(self, games: npt.NDArray[np.void], rows: Ints, actions: Ints) -> None:
         if self._scratch is None:
             self._scratch = (
                 new_work(NODE_CAP),
@@ -442,19 +441,9 @@ class Pimc:
                 np.zeros(2, TALLY),
             )
         work, knowledge, scratch, tallies = self._scratch
-        actions = np.empty(len(rows), np.int64)
         _choose_rows(
-            work,
-            games.games,
-            self._table,
-            np.ascontiguousarray(rows, np.int64),
-            knowledge,
-            scratch,
-            self._settings,
-            tallies,
-            actions,
+            work, games, self._table, rows, knowledge, scratch, self._settings, tallies, actions
         )
-        return actions
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the scratch behind: it is large, and no answer depends on what is in it."""

@@ -4,14 +4,16 @@ import numpy as np
 import numpy.typing as npt
 
 from nap_env.actions import PASS
-from nap_env.batch import Batch
+from nap_env.games import Games, checked_rows
 
 
-def random(games: Batch, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
+def random(games: Games, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
     """Choose uniformly among the legal actions."""
     return games.sample(rows)
 
 
-def passer(games: Batch, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
+def passer(games: Games, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
     """Pass where the rules allow it, else choose like `random`."""
-    return np.where(games.action_mask[rows, PASS] == 1, PASS, games.sample(rows))
+    rows = checked_rows(rows, games.num_games)
+    may_pass = games.games["legal"][rows] >> PASS & 1 == 1
+    return np.where(may_pass, PASS, games.sample(rows))

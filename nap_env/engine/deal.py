@@ -170,7 +170,7 @@ def begin_deal(g, rules):
         card += 1
     g["widow_left"] = g["widow"]
     g["stock_next"] = card
-    if rules["private_planes"] != 0:
+    if rules["exchanges"] != 0:
         for seat in range(players):
             g["discards"][seat] = 0
         g["bought"] = np.uint64(0)

@@ -17,10 +17,16 @@ _ONE_RANK = sum(1 << (NUM_RANKS * suit) for suit in range(NUM_SUITS))
 
 
 @kernel
+def opening_leader(g):
+    """Return the seat that leads to the first trick."""
+    return g["declarer"]
+
+
+@kernel
 def begin_play(g, rules):
     """Give the declarer the lead, after he has named trumps where the contract says so."""
-    g["seat"] = g["declarer"]
-    g["leader"] = g["declarer"]
+    g["seat"] = opening_leader(g)
+    g["leader"] = g["seat"]
     g["phase"] = NAME if rules["trumps"][g["contract"]] == TRUMPS_NAMED else PLAY
 
 

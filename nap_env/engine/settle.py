@@ -3,7 +3,16 @@
 import numpy as np
 
 from nap_env.engine.kernel import kernel
-from nap_env.engine.state import OVER, lanes
+from nap_env.engine.state import (
+    DEALS_LANE,
+    LOSE_LANE,
+    MULTIPLIER_LANE,
+    OVER,
+    POOL_LANE,
+    TRICKS_LANE,
+    WIN_LANE,
+    lanes,
+)
 from nap_env.rules import POOL_CAP
 
 
@@ -181,10 +190,10 @@ def show_numbers(g, rules):
     this_deal = np.int64(g["phase"] != OVER)
     deals_left = max(np.int64(0), rules["deals"] - g["deals_played"] - this_deal)
     g["numbers"] = (
-        lanes(min(g["pool"], 127), 0)
-        | lanes(g["multiplier"], 1)
-        | lanes(tricks & 255, 2)
-        | lanes(min(win, 127), 3)
-        | lanes(min(lose, 127), 4)
-        | lanes(min(deals_left, 127), 5)
+        lanes(min(g["pool"], 127), POOL_LANE)
+        | lanes(g["multiplier"], MULTIPLIER_LANE)
+        | lanes(tricks & 255, TRICKS_LANE)
+        | lanes(min(win, 127), WIN_LANE)
+        | lanes(min(lose, 127), LOSE_LANE)
+        | lanes(min(deals_left, 127), DEALS_LANE)
     )

@@ -10,30 +10,30 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nap_env.actions import NUM_BIDS
 from nap_env.cards import NUM_CARDS
 from nap_env.engine.kernel import kernel
-from nap_env.rules import MAX_HAND, MAX_SEATS
+from nap_env.rules import MAX_HAND, MAX_SEATS, PHASES
 
-PHASES = ("buy", "auction", "hold", "exchange", "name", "play", "over")
 BUY, AUCTION, HOLD, EXCHANGE, NAME, PLAY, OVER = range(len(PHASES))
 
 DISCARDING, TAKING, SWAPPING, DRAWING = range(4)
 
 # Public facts about a seat, above the 53 bits of the cards that it has played. The void flags
-# (four bits, by suit) say that the seat did not follow when that suit was led.
-(
-    DEALER_FLAG,
-    DECLARER_FLAG,
-    LEADER_FLAG,
-    WINNING_FLAG,
-    LOOKED_FLAG,
-    EXCHANGED_FLAG,
-    SITS_OUT_FLAG,
-) = (1 << bit for bit in range(NUM_CARDS, NUM_CARDS + 7))
+# (four bits, by suit) say that the seat did not follow when that suit was led. Two bits are left
+# free, where an observation has what is true of one seat only: so it takes them all by one mask.
+DEALER_FLAG = 1 << NUM_CARDS
+DECLARER_FLAG = 1 << (NUM_CARDS + 1)
+LOOKED_FLAG = 1 << (NUM_CARDS + 4)
+EXCHANGED_FLAG = 1 << (NUM_CARDS + 5)
+SITS_OUT_FLAG = 1 << (NUM_CARDS + 6)
 VOID_BIT = NUM_CARDS + 7
 
-PASSED_CALL = 1 << 15
+PASSED_CALL = 1 << NUM_BIDS
 """Marks a pass among a seat's calls, above its bids."""
+
+# The bytes of `numbers`.
+POOL_LANE, MULTIPLIER_LANE, TRICKS_LANE, WIN_LANE, LOSE_LANE, DEALS_LANE = range(6)
 
 MAX_EVENTS = 256
 EVENT_SEAT = 128
@@ -143,9 +143,15 @@ def mix(x):
 @kernel
 def seed_game(g, seed, game):
     """Start the streams of game number `game` under a 64-bit seed; nothing is dealt yet."""
-    g["key"] = mix(mix(seed) + _GOLDEN * _U(game + 1))
+    reseed_game(g, seed, game)
     g["deal_number"] = 0
     g["draws"] = 0
+
+
+@kernel
+def reseed_game(g, seed, game):
+    """Turn the streams to those of another seed, where they stand: the deal on the table stays."""
+    g["key"] = mix(mix(seed) + _GOLDEN * _U(game + 1))
 
 
 @kernel

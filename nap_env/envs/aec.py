@@ -8,7 +8,7 @@ and the next deal is dealt. All agents end together, at the end of the match.
 import copy
 from collections.abc import Iterator, Mapping
 from operator import index
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,76 +17,12 @@ from pettingzoo import AECEnv
 
 from nap_env.actions import NUM_ACTIONS, IllegalActionError
 from nap_env.cards import NUM_CARDS
-from nap_env.engine.kernel import kernel
-from nap_env.engine.settle import reward_of
-from nap_env.engine.state import OVER
-from nap_env.engine.step import is_legal, step
 from nap_env.envs.form import Form
-from nap_env.game import Game, hash_seed
-from nap_env.observation import SIGHT, layout, show
+from nap_env.game import ILLEGAL, Cloneable, Game, hash_seed, look, open_table, take
+from nap_env.observation import layout
 from nap_env.picture import RENDER_FPS, RENDER_MODES, Screen
 from nap_env.presets import resolve
-from nap_env.rules import MAX_SEATS, TABLE, Rules, rules_table
-
-_DEAL_OVER, _MATCH_OVER, _CUT_OFF, _ILLEGAL = -1, -2, -3, -4
-
-_DESK = np.dtype(
-    [
-        ("rules", TABLE),
-        ("sight", SIGHT),
-        ("pool", np.int64),
-        ("scores", np.int64, MAX_SEATS),
-        ("rewards", np.int64, MAX_SEATS),  # of the deal, once it is over
-    ],
-    align=True,
-)
-"""What the kernels below need beside the game: arguments of a compiled call cost more than its
-work, so that all of it travels as one."""
-
-
-@kernel
-def _take(games, desk, action):
-    """Take an action if it is legal; return as `_open` does, or _ILLEGAL."""
-    g = games[0]
-    if not is_legal(g, action):
-        return np.int64(_ILLEGAL)
-    step(g, desk[0]["rules"], action)
-    return _next(g, desk[0])
-
-
-@kernel
-def _open(games, desk):
-    """Show what the seat to move sees, and return the seat; or return how the deal has ended."""
-    return _next(games[0], desk[0])
-
-
-@kernel
-def _next(g, d):
-    """Do what `_open` does, for a game's record and the desk's."""
-    if g["phase"] != OVER:
-        _show(g, d, g["seat"])
-        return g["seat"]
-    for seat in range(MAX_SEATS):
-        d["rewards"][seat] = reward_of(g, seat)
-        d["scores"][seat] = g["scores"][seat]
-    if g["match_over"] == 0:
-        return np.int64(_DEAL_OVER)
-    return np.int64(_CUT_OFF if g["truncated"] != 0 else _MATCH_OVER)
-
-
-@kernel
-def _look(games, desk, seat):
-    """Show what a seat sees."""
-    _show(games[0], desk[0], seat)
-
-
-@kernel
-def _show(g, d, seat):
-    """Write on the desk what a seat sees, and the exact chips."""
-    show(g, d["rules"], seat, d["sight"])
-    d["pool"] = g["pool"]
-    for other in range(MAX_SEATS):
-        d["scores"][other] = g["scores"][other]
+from nap_env.rules import Rules
 
 
 class OrderError(AttributeError, AssertionError):
@@ -119,7 +55,7 @@ def _from_reset() -> Any:
     return _FromReset()
 
 
-class RawNapEnv(AECEnv):  # type: ignore[misc]
+class RawNapEnv(Cloneable, AECEnv):  # type: ignore[misc]
     """A table of Nap. An illegal action raises IllegalActionError and changes nothing.
 
     `observe` and `last` give `{"observation": int8 (K,), "action_mask": int8 (A,)}`; the layout of
@@ -152,6 +88,7 @@ class RawNapEnv(AECEnv):  # type: ignore[misc]
     terminations: dict[str, bool] = _from_reset()
     truncations: dict[str, bool] = _from_reset()
     _game: Game = _from_reset()
+    _games: npt.NDArray[np.void] = _from_reset()
 
     _SNAPSHOT = (
         *("agents", "agent_selection", "rewards", "_cumulative_rewards"),
@@ -198,10 +135,6 @@ class RawNapEnv(AECEnv):  # type: ignore[misc]
         self.possible_agents = [f"player_{seat}" for seat in range(num_players)]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self._make_spaces()
-        self._desk = np.zeros(1, _DESK)
-        self._desk["rules"] = rules_table(self.rules, num_players, observation_layout)
-        self._desk["sight"] = self.layout.new_sight()
-        self._view_desk()
         self._cumulative_rewards: dict[str, int] = {}
         self._infos: dict[str, dict[str, Any]] = {}
         self._shown: str | None = None
@@ -215,12 +148,13 @@ class RawNapEnv(AECEnv):  # type: ignore[misc]
         action = spaces.Discrete(NUM_ACTIONS)
         self.action_spaces = dict.fromkeys(self.possible_agents, action)
 
-    def _view_desk(self) -> None:
-        self._observation = self._desk["sight"]["observation"][0, : self.layout.size].view(np.int8)
-        self._mask = self._desk["sight"]["mask"][0]
-        self._pool = self._desk["pool"]
-        self._chips = self._desk["scores"][0, : self.num_players]
-        self._rewards = self._desk["rewards"][0, : self.num_players]
+    def _sit_at(self, game: Game) -> None:
+        """Take a game; views of its arrays are several times faster than to ask for them."""
+        self._game = game
+        self._games, self._desk = game.games, game.desk
+        self._observation, self._mask = game.observation, game.action_mask
+        self._pool = game.games["pool"]
+        self._chips = game.games["scores"][0, : self.num_players]
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
         """Return the observation space, one object for all agents."""
@@ -253,7 +187,7 @@ class RawNapEnv(AECEnv):  # type: ignore[misc]
             game.set_up_as(stream, options)
         else:
             game.reset(stream)
-        self._game = game
+        self._sit_at(game)
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0)
@@ -270,8 +204,7 @@ class RawNapEnv(AECEnv):  # type: ignore[misc]
         """Return the game on the table, or a new one before the first `reset`."""
         if hasattr(self, "_game"):
             return self._game
-        layout_name = self._observation_layout
-        return Game(self.rules, self.num_players, observation_layout=layout_name)
+        return Game(self.rules, self.num_players, None, self._observation_layout)
 
     def step(self, action: Any) -> None:
         """Let the agent to move take an action; an agent that has ended takes None and leaves.
@@ -295,8 +228,8 @@ class RawNapEnv(AECEnv):  # type: ignore[misc]
             number = -1
         if not 0 <= number < NUM_ACTIONS:
             raise OutOfBoundsError(str(self._game.illegal(action)))
-        seat = _take(self._game.games, self._desk, number)
-        if seat == _ILLEGAL:
+        seat = take(self._games, self._desk, number)
+        if seat == ILLEGAL:
             self._refuse(number)
             return
         self._moved = True
@@ -306,27 +239,27 @@ class RawNapEnv(AECEnv):  # type: ignore[misc]
             self.rewards = dict.fromkeys(self.agents, 0)
             self._paid = False
         if seat < 0:
-            self._close_deal(seat)
+            self._close_deal()
         else:
             self._shown = self.agent_selection = self.possible_agents[seat]
         if self.render_mode == "human":
             self.render()
 
-    def _close_deal(self, ending: int) -> None:
+    def _close_deal(self) -> None:
         """Pay for the deal; end the match, or go on with its next deal."""
-        self._pay(self._rewards.tolist())
-        if ending == _DEAL_OVER:
+        self._pay(self._game.rewards())
+        if self._game.match_over:
+            self._end(truncated=self._game.truncated)
+        else:
             self._game.next_deal()
             self._open_deal()
-        else:
-            self._end(truncated=ending == _CUT_OFF)
 
     def _open_deal(self) -> None:
         """Give the first decision of a deal, or of what is left of it, to its seat."""
-        seat = _open(self._game.games, self._desk)
+        seat = open_table(self._games, self._desk)
         if seat < 0:  # a record of the whole deal has been set up
-            self._pay(self._rewards.tolist())
-            self._end(truncated=seat == _CUT_OFF)
+            self._pay(self._game.rewards())
+            self._end(truncated=self._game.truncated)
             return
         self._infos = {}
         self._scores = tuple(self._chips.tolist())
@@ -385,7 +318,7 @@ class RawNapEnv(AECEnv):  # type: ignore[misc]
         if agent not in self._seats:
             agents = ", ".join(self.possible_agents)
             raise ValueError(f"agent {agent!r}: there are {agents}")
-        _look(self._game.games, self._desk, self._seats[agent])
+        look(self._games, self._desk, self._seats[agent])
         self._shown = agent
 
     @property
@@ -485,9 +418,15 @@ class RawNapEnv(AECEnv):  # type: ignore[misc]
         """Close the window, if there is one."""
         self._screen.close()
 
-    def clone(self) -> Self:
-        """Return an independent copy in the same position, random streams included."""
-        return copy.deepcopy(self)
+    def reseed(self, seed: int | None) -> None:
+        """Give all that is still random another future, see `Cloneable.reseed`."""
+        self._game.reseed(seed)
+
+    def determinize(self, seat: int, seed: int | None = None) -> None:
+        """Deal anew, within this table, all that a seat cannot see, see `Game.determinize`."""
+        self._game.determinize(seat, seed)
+        self._infos = {}
+        self._shown = None
 
     def get_state(self) -> dict[str, Any]:
         """Return the position, random streams included, as `set_state` takes it."""
@@ -507,18 +446,24 @@ class RawNapEnv(AECEnv):  # type: ignore[misc]
         for key, here in (("rules", self.rules), ("num_players", self.num_players)):
             if state[key] != here:
                 raise ValueError(f"state of {key}={state[key]!r}: this table has {here!r}")
-        self._game = self._some_game()
-        self._game.games[:] = state["game"]
+        self._sit_at(self._some_game())
+        self._games[:] = state["game"]
         for name in self._SNAPSHOT:
             setattr(self, name, copy.copy(state[name]))
         self._infos = {}
         self._shown = None
         self._moved = True
 
+    def __getstate__(self) -> dict[str, Any]:
+        views = ("_games", "_desk", "_observation", "_mask", "_pool", "_chips")
+        return {name: value for name, value in self.__dict__.items() if name not in views}
+
     def __setstate__(self, attributes: dict[str, Any]) -> None:
-        """Take the attributes of a copy, and look at its own desk."""
+        """Take the attributes of a copy, and look at its own game."""
         self.__dict__.update(attributes)
-        self._view_desk()
+        if "_game" in attributes:
+            self._sit_at(self._game)
+        self._shown = None  # its desk shows nothing yet
 
 
 class NapEnv(RawNapEnv):
@@ -529,8 +474,8 @@ class NapEnv(RawNapEnv):
 
     def _refuse(self, action: int) -> None:
         # The deal stands as it is, but nobody may go on with it.
-        self._game.games["legal"] = 0
-        self._game.games["legal_bids"] = 0
+        self._games["legal"] = 0
+        self._games["legal_bids"] = 0
         self._moved = True
         offender = self.agent_selection
         self._cumulative_rewards[offender] = 0

@@ -5,7 +5,6 @@ An episode is one match, which is one deal unless the rules say otherwise.
 
 import operator
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import gymnasium
@@ -24,17 +23,12 @@ from nap_env.envs.vector import (
     Player,
     Tables,
 )
-from nap_env.game import hash_seed
+from nap_env.game import Cloneable, hash_seed
 from nap_env.picture import RENDER_FPS, RENDER_MODES, Screen
 from nap_env.rules import Rules
 
 
-def _alone(player: Any, observation: npt.NDArray[np.int8], mask: npt.NDArray[np.int8]) -> list[Any]:
-    """Ask an opponent of a single environment what tables ask in rows."""
-    return [player(observation[0], mask[0])]
-
-
-class NapEnv(gymnasium.Env[Any, Any]):
+class NapEnv(Cloneable, gymnasium.Env[Any, Any]):
     """A table of Nap at which one seat learns.
 
     The observation is `{"observation": int8 (K,), "action_mask": int8 (78,)}`; the layout is
@@ -53,9 +47,10 @@ class NapEnv(gymnasium.Env[Any, Any]):
     no decision (a dealer who sits out) are played to their end without it; if a whole match goes by
     so, the next one begins within the same `reset`.
 
-    An opponent is a name for `nap_env.agents.make`, or a callable that gets an observation int8
-    (K,) and an action mask int8 (78,) as its seat sees them, and returns an action. Named opponents
-    draw from the game's own random stream. An EnvSpec with a callable cannot be turned into JSON.
+    An opponent is a name for `nap_env.agents.make`, or an agent, see `nap_env.agents.Agent`:
+    `agents.from_policy` makes one of a function of observations int8 (n, K) and action masks int8
+    (n, 78), here of one row. Shipped agents draw from the game's own random stream. An EnvSpec with
+    an agent that is not a name cannot be turned into JSON.
 
     Every array is new. `copy.deepcopy` and `pickle` keep the whole game.
 
@@ -103,10 +98,6 @@ class NapEnv(gymnasium.Env[Any, Any]):
             ModuleNotFoundError: pictures are asked for, and pygame is not installed.
         """
         self._screen = Screen(render_mode)
-        if isinstance(opponents, list | tuple):
-            opponents = [partial(_alone, one) if callable(one) else one for one in opponents]
-        elif callable(opponents):
-            opponents = partial(_alone, opponents)
         self._tables = Tables(1, rules, num_players, opponents, seat, options, observation_layout)
         self._form = Form(self._tables.layout.size, mask_in, flat_obs)
         self._reveal = reveal
@@ -199,6 +190,14 @@ class NapEnv(gymnasium.Env[Any, Any]):
     def record(self) -> dict[str, Any]:
         """Return the deal so far as a record, with its result once it is over."""
         return self._tables.game(0).record()
+
+    def reseed(self, seed: int | None) -> None:
+        """Give all that is still random another future, see `Cloneable.reseed`."""
+        self._tables.reseed(seed)
+
+    def determinize(self, seat: int, seed: int | None = None) -> None:
+        """Deal anew, at this table, all that a seat cannot see, see `nap_env.Game.determinize`."""
+        self._tables.determinize(seat, seed)
 
     def render(self) -> Any:
         """Show the table, with the learner's cards; `render_mode` says how.

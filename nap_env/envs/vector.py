@@ -1,6 +1,6 @@
 """Nap as a native Gymnasium vector environment: many tables, at each of which one seat learns."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -12,20 +12,20 @@ from gymnasium.vector.utils import batch_space
 
 from nap_env.actions import NUM_ACTIONS, PASS, IllegalActionError
 from nap_env.agents import Agent, make
-from nap_env.batch import MASK_BYTES, Batch, write_dense, write_mask
+from nap_env.agents.agent import checked_answers
 from nap_env.engine.kernel import kernel
-from nap_env.engine.settle import reward_of
-from nap_env.engine.state import OVER, draw, new_games, seed_game
-from nap_env.engine.step import is_legal, next_deal, random_action, step
+from nap_env.engine.state import OVER, draw, new_games, reseed_game, seed_game
+from nap_env.engine.step import advance, is_legal, next_deal, random_action
 from nap_env.envs.form import Form
-from nap_env.game import Game, hash_seed
-from nap_env.observation import VIEW, layout, observe
+from nap_env.game import Cloneable, Game, determinize_games, hash_seed
+from nap_env.games import Games
 from nap_env.picture import RENDER_FPS, Screen, warn_of_no_mode
 from nap_env.presets import resolve
 from nap_env.rules import MAX_SEATS, Rules, rules_table
+from nap_env.sight import MASK_BYTES, show, write_mask
 
-Player = str | Callable[[npt.NDArray[np.int8], npt.NDArray[np.int8]], Any]
-"""A name for `nap_env.agents.make`, or a callable: (observations, action masks) -> actions."""
+Player = str | Agent
+"""A name for `nap_env.agents.make`, or an agent; `agents.from_policy` makes one of a function."""
 
 Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.bool_]
@@ -106,9 +106,15 @@ def _seed(games, rows, keys):
 
 
 @kernel
-def _collect(g, learner):
+def _reseed(games, keys):
+    """Turn the random streams of all games to those of other seeds."""
+    for i in range(len(games)):
+        reseed_game(games[i], keys[i], np.int64(0))
+
+
+@kernel
+def _collect(g, learner, chips):
     """Pay the learner for a deal; return whether its episode is over."""
-    chips = reward_of(g, learner["seat"])
     if learner["new"] != 0:
         learner["earned"] += chips
         return False
@@ -174,7 +180,7 @@ def _player(g, rules, learner, seating):
 
 
 @kernel
-def _play_on(g, rules, learner, seating, action):
+def _play_on(g, rules, learner, seating, action, payments):
     """Play until the learner is to move, its match is over, or an opponent must be asked.
 
     A match in which the learner has had no decision is followed by another one.
@@ -185,12 +191,11 @@ def _play_on(g, rules, learner, seating, action):
         learner: the learner.
         seating: who sits where.
         action: of the seat to move, -1 if it is not to move yet.
+        payments: int64 (1, P), scratch.
     """
     while True:
-        if action >= 0:
-            step(g, rules, action)
-        if g["phase"] == OVER:
-            if _collect(g, learner):
+        if advance(g, rules, action, False, payments, 0):
+            if _collect(g, learner, payments[0, learner["seat"]]):
                 learner["status"] = ENDED
                 return
             first = g["match_over"] != 0
@@ -212,7 +217,7 @@ def _play_on(g, rules, learner, seating, action):
 
 @kernel
 def _play(
-    games, table, views, learners, seatings, actions, show_all, num_planes,
+    games, table, views, learners, seatings, actions, show_all, payments,
     dense, dense_mask, rewards, terminated, truncated, told_seat, scores, pool, earned,
 ):  # fmt: skip
     """Play on at every table that has something to do, and show what comes next.
@@ -220,12 +225,12 @@ def _play(
     Args:
         games: GAME (N,).
         table: TABLE (1,), the rules.
-        views: VIEW (1,), scratch.
+        views: `Layout.new_view`, scratch.
         learners: LEARNER (N,).
         seatings: SEATING (1,).
         actions: int64 (N,), of the seats to move at the tables that move. Legal, if of opponents.
         show_all: also the tables at which there is nothing to do are shown.
-        num_planes: planes of an observation.
+        payments: int64 (1, P), scratch.
         dense: the arrays of Told are from here on, in their order.
         dense_mask: of Told.
         rewards: of Told. From here on the rows of tables that have nothing to do are left alone.
@@ -257,20 +262,22 @@ def _play(
                 action = actions[i]
                 plays = g["seat"] != learner["seat"] or _decide(g, learner, action)
             if plays:
-                _play_on(g, rules, learner, seating, action)
-            waiting += learner["status"] == WAITS
+                _play_on(g, rules, learner, seating, action, payments)
+            if learner["status"] == WAITS:
+                waiting += 1
+                continue
             ended = learner["status"] == ENDED
             cut = learner["truncated"] != 0
             rewards[i] = learner["reward"]
             terminated[i] = ended and not cut
             truncated[i] = cut
             told_seat[i] = learner["seat"]
-            for seat in range(rules["num_players"]):
-                scores[i, seat] = g["scores"][seat]
+            for other in range(rules["num_players"]):
+                scores[i, other] = g["scores"][other]
             pool[i] = g["pool"]
             earned[i] = learner["earned"]
-        observe(g, rules, learner["seat"] if learner["status"] == ENDED else g["seat"], view)
-        write_dense(g, view, num_planes, dense, dense_mask, i)
+        seat = learner["seat"] if learner["status"] == ENDED else g["seat"]
+        show(g, rules, seat, view, dense, dense_mask, i)
     return waiting
 
 
@@ -303,7 +310,16 @@ def _take(learners, given, restarts, actions):
 def _write_masks(games, dense_mask):
     """Write what the seats to move may do into uint64 (N, MASK_BYTES)."""
     for i in range(len(games)):
-        write_mask(games[i], dense_mask, i)
+        write_mask(games[i], np.int64(-1), dense_mask, i)
+
+
+@kernel
+def _first_illegal(games, rows, actions):
+    """Return the first of some rows whose action is not legal, as its place among them; or -1."""
+    for k in range(len(rows)):
+        if not (0 <= actions[k] < NUM_ACTIONS and is_legal(games[rows[k]], actions[k])):
+            return k
+    return -1
 
 
 class Tables:
@@ -332,9 +348,10 @@ class Tables:
         self.rules = resolve(rules, options)
         self.num_players = num_players
         # A copy, because copies of an environment have tables that can be written to.
-        self._table = rules_table(self.rules, num_players, observation_layout).copy()
-        self.layout = layout(self.rules, num_players, observation_layout)
+        self._table = rules_table(self.rules, num_players).copy()
         self.games = new_games(count)
+        self._seen = Games(self.rules, num_players, self.games, observation_layout)
+        self.layout = self._seen.layout
         self.learners = np.zeros(count, LEARNER)
         self.learners["status"] = WAITS
         self._seating = np.zeros(1, SEATING)
@@ -343,15 +360,10 @@ class Tables:
             self._check_seat(seat)
             self.learners["seat"] = seat
         self._actions = np.zeros(count, np.int64)
-        self._views = np.zeros(1, VIEW)
+        self._views = self.layout.new_view()
+        self._payments = np.zeros((1, num_players), np.int64)
         self.told = self._new_told()
         self._seat_players(opponents)
-        self._batch = None
-        if self._agents:
-            self._batch = Batch(
-                self.rules, num_players, count, seed=0, observation_layout=observation_layout
-            )
-            self._batch.games = self.games
         fresh = np.random.SeedSequence().generate_state(count, np.uint64)
         self.seed(np.arange(count), fresh.astype(np.uint64))
 
@@ -374,26 +386,25 @@ class Tables:
             opponents = [opponents] * others
         if not isinstance(opponents, list | tuple) or len(opponents) != others:
             raise ValueError(f"opponents={opponents!r}: one player, or a list of {others}")
-        self._players: list[Player] = []
-        self._agents: dict[str, Agent] = {}
+        self._players: list[Agent] = []
         numbers = self._seating["players"][0]
         known: dict[str | int, int] = {}
         for place, player in enumerate(opponents):
             if not isinstance(player, str) and not callable(player):
-                raise ValueError(f"opponents: {player!r}: a name or a callable is allowed")
+                raise ValueError(f"opponents: {player!r}: a name or an agent is allowed")
             key = player if isinstance(player, str) else id(player)
             if key in _COMPILED:
                 numbers[place] = _COMPILED[key]
                 continue
             numbers[place] = known.setdefault(key, len(known))
-            if len(known) == len(self._players):
-                continue
-            self._players.append(player)
-            if isinstance(player, str):
-                try:
-                    self._agents[player] = make(player, self.rules, self.num_players)
-                except ValueError as error:
-                    raise ValueError(f"opponents: {error}") from None
+            if len(known) > len(self._players):
+                self._players.append(self._made(player))
+
+    def _made(self, player: Player) -> Agent:
+        try:
+            return make(player, self.rules, self.num_players) if isinstance(player, str) else player
+        except ValueError as error:
+            raise ValueError(f"opponents: {error}") from None
 
     def _new_told(self) -> Told:
         count = len(self.games)
@@ -466,7 +477,7 @@ class Tables:
         """Do what `play` does once it is said what each table is to do."""
         while _play(
             self.games, self._table, self._views, self.learners, self._seating, self._actions,
-            show_all, self.layout.num_planes, *self.told,
+            show_all, self._payments, *self.told,
         ):  # fmt: skip
             self._ask()
             show_all = False
@@ -481,27 +492,25 @@ class Tables:
             self._actions[asked] = self._answers(self._players[number], asked)
         self.status[rows] = MOVES
 
-    def _answers(self, player: Player, rows: npt.NDArray[np.intp]) -> Ints:
+    def _answers(self, player: Agent, rows: npt.NDArray[np.intp]) -> Ints:
         """Return a player's actions at some tables, (n,)."""
-        observation, mask = self.told.observation[rows], self.told.action_mask[rows]
-        if isinstance(player, str):
-            assert self._batch is not None
-            self._batch.observation[rows] = observation
-            self._batch.action_mask[rows] = mask
-            answers = np.asarray(self._agents[player](self._batch, rows))
-        else:
-            answers = np.asarray(player(observation, mask))
-        if answers.shape != rows.shape or answers.dtype.kind not in "iu":
-            raise ValueError(
-                f"opponent {player!r} answered {answers.dtype} {answers.shape}, "
-                f"integers {rows.shape} are needed"
-            )
-        legal = (answers >= 0) & (answers < NUM_ACTIONS)
-        legal &= self.told.action_mask[rows, np.where(legal, answers, 0)] == 1
-        if not legal.all():
-            wrong = int(np.argmin(legal))
+        answers = checked_answers(player, player(self._seen, rows), len(rows))
+        wrong = _first_illegal(self.games, rows, answers)
+        if wrong >= 0:
             raise self.illegal(int(rows[wrong]), int(answers[wrong]))
         return answers
+
+    def reseed(self, seed: int | None) -> None:
+        """Give all that is still random another future; None takes fresh entropy."""
+        seeds = [None if seed is None else seed + row for row in range(len(self.games))]
+        _reseed(self.games, np.array([hash_seed(one) for one in seeds], np.uint64))
+
+    def determinize(self, seat: Any, seed: int | None) -> None:
+        """Deal anew all that a seat, or integers (N,), cannot see, and show it."""
+        self.reseed(seed)
+        determinize_games(self.games, self._table, self.num_players, seat)
+        self.renew_told(observations=True)
+        self.play_on(show_all=True)
 
     def game(self, row: int) -> Game:
         """Return a copy of a table's game."""
@@ -519,7 +528,7 @@ class Tables:
         return screen.show(game, viewer, playing=decides)
 
 
-class NapVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
+class NapVectorEnv(Cloneable, VectorEnv[Any, Any, npt.NDArray[Any]]):
     """Many tables of Nap, stepped by one call; at each of them one seat learns.
 
     Every row is what `nap_env.envs.single.NapEnv` is: the same arguments mean the same, and
@@ -529,8 +538,7 @@ class NapVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
     `action_mask` int8 (N, 78), `seat`, `pool` and `earned` int64 (N,) and `scores` int64 (N, P),
     each beside its `_` mask of the rows that have it.
 
-    A callable opponent is asked once for all tables where it is to move: it gets observations
-    int8 (n, K) and action masks int8 (n, 78), and returns n actions.
+    An opponent is asked once for all tables where it is to move.
 
     Every array is new, unless `copy=False`: then the observation and its mask (the one in the info,
     too) belong to the environment and are overwritten by the next `step` or `reset`.
@@ -768,6 +776,23 @@ class NapVectorEnv(VectorEnv[Any, Any, npt.NDArray[Any]]):
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Return what each learner may do, bool (N, 78)."""
         return self._tables.action_masks()
+
+    def reseed(self, seed: int | None) -> None:
+        """Give all that is still random another future: later deals, and what opponents draw.
+
+        Args:
+            seed: of the first table, the others take the following ones; None: fresh entropy.
+        """
+        self._tables.reseed(seed)
+
+    def determinize(self, seat: Any, seed: int | None = None) -> None:
+        """Deal anew, at these tables, all that a seat cannot see, see `nap_env.Game.determinize`.
+
+        Args:
+            seat: a seat, or integers (N,): `infos["seat"]` for the learners.
+            seed: as in `reseed`.
+        """
+        self._tables.determinize(seat, seed)
 
     def record(self, index: int) -> dict[str, Any]:
         """Return the deal that table `index` is playing, so far, as a record."""

@@ -49,7 +49,7 @@ def played(agent: str, rules: str, players: int, games: int, decisions: int) -> 
     act = make(agent, rules, players)
     rows = np.arange(games)
     for _ in range(decisions):
-        before = batch.copy()
+        before = batch.clone()
         actions = act(batch, rows)
         yield before, actions
         batch.step(actions)
@@ -96,9 +96,9 @@ def test_games_beside_it_do_not_change_what_a_player_does(
     act = make(agent, rules, players)
     for batch, actions in played(agent, rules, players, games=12, decisions=20):
         turned = np.array([7, 2, 11, 3])
-        assert act(batch.copy(), turned).tolist() == actions[turned].tolist()
+        assert act(batch.clone(), turned).tolist() == actions[turned].tolist()
         for row in turned:
-            assert act(batch.copy(), np.array([row])).tolist() == [actions[row]]
+            assert act(batch.clone(), np.array([row])).tolist() == [actions[row]]
 
 
 PLAY = """

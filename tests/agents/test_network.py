@@ -87,9 +87,9 @@ def test_an_answer_does_not_depend_on_the_games_beside_it(policy):
     plan = training(in_order=True)
     agent = NetworkAgent(weights_for(plan), plan, policy)
     games = games_of(plan, 700)
-    whole = agent(games.copy(), np.arange(700))
+    whole = agent(games.clone(), np.arange(700))
     some = np.array([699, 3, 256, 255, 12])
-    assert agent(games.copy(), some).tolist() == whole[some].tolist()
+    assert agent(games.clone(), some).tolist() == whole[some].tolist()
     assert games.action_mask[np.arange(700), whole].all()
 
 

@@ -50,9 +50,9 @@ def test_hidden_cards_do_not_change_a_choice_under_rare_rules(
         worlds = deal_worlds(batch)
         worlds.games["draws"] = batch.games["draws"]
         for agent in agents:
-            again = batch.copy()
+            again = batch.clone()
             chosen = agent(again, rows)
-            worlds_again = worlds.copy()
+            worlds_again = worlds.clone()
             assert (agent(worlds_again, rows) == chosen).all()
         batch.step(chosen)  # raises if a choice is not legal
 
@@ -62,9 +62,9 @@ def test_answers_do_not_depend_on_other_games_or_on_earlier_answers(name: str) -
     batch = Batch("standard", 4, 6, 2)
     used: Agent = make(name, "standard", 4)
     for _ in range(20):
-        together = used(batch.copy(), np.arange(6))
+        together = used(batch.clone(), np.arange(6))
         fresh = make(name, "standard", 4)
-        alone = [int(fresh(batch.copy(), np.array([row]))[0]) for row in reversed(range(6))]
+        alone = [int(fresh(batch.clone(), np.array([row]))[0]) for row in reversed(range(6))]
         assert alone[::-1] == together.tolist()
         batch.step(together)
 
@@ -73,10 +73,10 @@ def test_answers_do_not_depend_on_other_games_or_on_earlier_answers(name: str) -
 def test_a_copy_is_small_and_chooses_alike(name: str) -> None:
     batch = Batch("standard", 4, 4, 2)
     agent = make(name, "standard", 4)
-    chosen = agent(batch.copy(), np.arange(4))
+    chosen = agent(batch.clone(), np.arange(4))
     assert len(pickle.dumps(agent)) < 20_000
     for other in (copy.deepcopy(agent), pickle.loads(pickle.dumps(agent))):
-        assert (other(batch.copy(), np.arange(4)) == chosen).all()
+        assert (other(batch.clone(), np.arange(4)) == chosen).all()
 
 
 def test_a_lay_down_nap_is_bid_and_trumps_are_led() -> None:
@@ -144,8 +144,8 @@ def test_worlds_that_are_given_up_leave_the_choice_to_the_heuristic(
     batch = Batch("parlett", 5, 20, 4)
     rows = np.arange(20)
     heuristic = make("heuristic", "parlett", 5)
-    capped = make("pimc-2", "parlett", 5)(batch.copy(), rows)
-    assert (capped == heuristic(batch.copy(), rows)).all()
+    capped = make("pimc-2", "parlett", 5)(batch.clone(), rows)
+    assert (capped == heuristic(batch.clone(), rows)).all()
 
 
 def test_more_worlds_than_can_be_counted_are_refused() -> None:

@@ -25,7 +25,7 @@ KINDS = [(name, players, {}) for name, players in TABLES] + [
 
 def deal_worlds(batch: Batch) -> Batch:
     """Return a copy of the games in which each is a world of its own."""
-    worlds = batch.copy()
+    worlds = batch.clone()
     table = rules_table(batch.rules, batch.num_players)
     knowledge = np.zeros(1, KNOWLEDGE)
     for game, world in zip(batch.games, worlds.games, strict=True):

@@ -18,6 +18,7 @@ from gymnasium.utils.env_checker import check_env, data_equivalence
 
 from nap_env import Batch, IllegalActionError
 from nap_env.actions import ACTIONS, FIRST_BID, NUM_ACTIONS, PASS, action_id
+from nap_env.agents import from_policy
 from nap_env.envs.single import NapEnv
 from nap_env.game import Game, hash_seed
 from nap_env.rules import PRESETS
@@ -467,21 +468,20 @@ def test_a_passer_never_bids():
         assert all(name == "pass" or name in ACTIONS[:FIRST_BID] for name in calls)
 
 
-def lowest(observation, mask):
+def lowest(observations, masks):
     """The lowest legal action; a module's function, so that it can be pickled."""
-    assert observation.ndim == mask.ndim == 1
-    return np.flatnonzero(mask)[0]
+    return masks.argmax(1)
 
 
 def test_opponents_sit_clockwise_from_the_learners_left():
     asked = []
 
     def opponent(name):
-        def play(observation, mask):
+        def play(observations, masks):
             asked.append(name)
-            return PASS if mask[PASS] else int(np.flatnonzero(mask)[0])
+            return np.where(masks[:, PASS] == 1, PASS, masks.argmax(1))
 
-        return play
+        return from_policy(play)
 
     for seat in range(4):
         env = NapEnv(opponents=[opponent("left"), "passer", opponent("right")], seat=seat)
@@ -490,14 +490,14 @@ def test_opponents_sit_clockwise_from_the_learners_left():
         asked.clear()
 
 
-def test_a_callable_sees_what_its_seat_sees():
+def test_a_policy_sees_what_its_seat_sees():
     seen = []
 
-    def player(observation, mask):
-        seen.append((observation, mask))
-        return int(np.flatnonzero(mask)[-1])
+    def player(observations, masks):
+        seen.append((observations[0], masks[0]))
+        return [int(np.flatnonzero(masks[0])[-1])]
 
-    env = NapEnv(opponents=player, seat=0)
+    env = NapEnv(opponents=from_policy(player), seat=0)
     rng = np.random.default_rng(0)
     for seed in range(20):
         seen.clear()
@@ -514,24 +514,35 @@ def test_a_callable_sees_what_its_seat_sees():
         assert data_equivalence(views, seen, exact=True)
 
 
-@pytest.mark.parametrize("answer", [0, -1, 200, None, 1.0, [1, 2]])
+@pytest.mark.parametrize("answer", [[0], [-1], [200], None, 1.0, 3, [1, 2], [1.0], [[1]]])
 def test_an_opponents_bad_answer_is_told_and_a_reset_is_needed(answer):
-    env = NapEnv(opponents=lambda observation, mask: answer, seat=3)
-    with pytest.raises(ValueError, match=r"opponent .* answered|seat \d chose"):
-        env.reset(seed=0, options={"dealer": 3, "hands": None})
-    with pytest.raises(ResetNeeded):
-        env.step(PASS)
+    for agent in (lambda games, rows: answer, from_policy(lambda observations, masks: answer)):
+        env = NapEnv(opponents=agent, seat=3)
+        with pytest.raises(ValueError, match=r"player .* answered|seat \d chose"):
+            env.reset(seed=0, options={"dealer": 3, "hands": None})
+        with pytest.raises(ResetNeeded):
+            env.step(PASS)
 
 
-def test_a_named_agent_that_is_not_compiled_is_asked_through_a_batch(monkeypatch):
+def test_a_function_of_observations_that_is_no_agent_is_told_how_to_become_one():
+    env = NapEnv(opponents=lambda observations, masks: 5, seat=3)
+    with pytest.raises(ValueError, match=r"agents.from_policy makes one of a function"):
+        env.reset(seed=0, options={"dealer": 3})
+
+
+def last_legal(observations, masks):
+    return NUM_ACTIONS - 1 - masks[:, ::-1].argmax(1)
+
+
+def test_an_agent_that_is_not_compiled_is_asked_about_the_games(monkeypatch):
     def last(games, rows):
         assert games.games is env._tables.games and games.num_players == 4
-        assert (games.action_mask[rows].sum(1) > 0).all()
-        return NUM_ACTIONS - 1 - games.action_mask[rows, ::-1].argmax(1)
+        assert games.rules == env.rules and (games.seat == games.games["seat"]).all()
+        return last_legal(*games.observe(rows))
 
     monkeypatch.setitem(sys.modules["nap_env.agents"].AGENTS, "last", lambda *_: last)
     env = NapEnv(opponents="last")
-    twin = NapEnv(opponents=lambda observation, mask: int(np.flatnonzero(mask)[-1]))
+    twin = NapEnv(opponents=from_policy(last_legal))
     for seed in range(20):
         rng = [np.random.default_rng(seed), np.random.default_rng(seed)]
         ours = episode(env, rng[0], seed=seed)
@@ -544,7 +555,7 @@ def test_a_named_agent_that_is_not_compiled_is_asked_through_a_batch(monkeypatch
         ({"opponents": "nobody"}, r"opponents: 'nobody': allowed are random, passer"),
         ({"opponents": 3}, r"opponents=3: one player, or a list of 3"),
         ({"opponents": ["random"]}, r"opponents=\['random'\]: one player, or a list of 3"),
-        ({"opponents": ["random", None, "passer"]}, r"opponents: None: a name or a callable"),
+        ({"opponents": ["random", None, "passer"]}, r"opponents: None: a name or an agent"),
         ({"opponents": ["random", ["passer"], "passer"]}, r"opponents: \['passer'\]: a name or"),
         ({"seat": 4}, r"seat=4: seats are 0 to 3"),
         ({"seat": -1}, r"seat=-1: seats are 0 to 3"),
@@ -668,8 +679,8 @@ def test_a_spec_goes_to_json_and_back():
     assert data_equivalence(ours, episode(again, dice[1], seed=1), exact=True)
 
 
-def test_a_callable_makes_a_spec_that_is_not_json():
-    env = gymnasium.make(ID, opponents=lowest)
+def test_an_agent_makes_a_spec_that_is_not_json():
+    env = gymnasium.make(ID, opponents=from_policy(lowest))
     with pytest.raises(TypeError):
         env.spec.to_json()
     pickle.loads(pickle.dumps(env)).reset()

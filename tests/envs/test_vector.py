@@ -18,6 +18,7 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 from nap_env import IllegalActionError
 from nap_env.actions import NUM_ACTIONS, PASS
+from nap_env.agents import from_policy
 from nap_env.envs.single import NapEnv
 from nap_env.envs.vector import NapVectorEnv
 from nap_env.rules import PRESETS
@@ -289,18 +290,20 @@ def test_rows_are_single_environments_with_any_arguments(mode, arguments):
     play_both(envs, singles(6, mode, **arguments), 150, reset_mask=mode is DISABLED)
 
 
-def highest(observation, mask):
-    """The highest legal action of one table or of several."""
-    return NUM_ACTIONS - 1 - mask[..., ::-1].argmax(-1)
+def highest_legal(observations, masks):
+    return NUM_ACTIONS - 1 - masks[:, ::-1].argmax(1)
 
 
-def first(observation, mask):
-    return mask.argmax(-1)
+def first_legal(observations, masks):
+    return masks.argmax(1)
+
+
+highest, first = from_policy(highest_legal), from_policy(first_legal)
 
 
 @every_mode
 @pytest.mark.parametrize("opponents", [highest, [first, "random", highest]], ids=["one", "several"])
-def test_rows_are_single_environments_with_callables(mode, opponents):
+def test_rows_are_single_environments_with_agents(mode, opponents):
     envs = NapVectorEnv(6, autoreset_mode=mode, opponents=opponents)
     play_both(envs, singles(6, mode, opponents=opponents), 150, reset_mask=mode is DISABLED)
 
@@ -587,9 +590,10 @@ def test_copies_keep_the_games(duplicate):
 # Opponents
 
 
-def test_a_callable_is_asked_once_for_all_rows_where_it_is_to_move():
+def test_an_agent_is_asked_once_for_all_rows_where_it_is_to_move():
     sizes = []
 
+    @from_policy
     def player(observation, mask):
         assert observation.shape == (len(mask), envs.layout.size) and observation.dtype == np.int8
         assert mask.shape == (len(mask), NUM_ACTIONS) and mask.dtype == np.int8
@@ -608,7 +612,7 @@ def test_a_callable_is_asked_once_for_all_rows_where_it_is_to_move():
 
 
 def test_an_opponents_illegal_action_names_its_row_and_a_reset_is_needed():
-    envs = NapVectorEnv(3, seat=3, opponents=lambda observation, mask: np.zeros(len(mask), int))
+    envs = NapVectorEnv(3, seat=3, opponents=lambda games, rows: np.zeros(len(rows), int))
     with pytest.raises(IllegalActionError, match=r"game \d: seat \d chose 2C but must pass or bid"):
         envs.reset(seed=0)
     with pytest.raises(ResetNeeded):
@@ -616,10 +620,7 @@ def test_an_opponents_illegal_action_names_its_row_and_a_reset_is_needed():
 
 
 def test_a_named_agent_that_is_not_compiled_is_asked_for_its_rows(monkeypatch):
-    def agent(games, rows):
-        return highest(games.observation[rows], games.action_mask[rows])
-
-    monkeypatch.setitem(sys.modules["nap_env.agents"].AGENTS, "highest", lambda *_: agent)
+    monkeypatch.setitem(sys.modules["nap_env.agents"].AGENTS, "highest", lambda *_: highest)
     envs, twin = (NapVectorEnv(5, opponents=opponents) for opponents in ("highest", highest))
     play_both(envs, twin, 60)
 
