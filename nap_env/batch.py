@@ -283,7 +283,9 @@ class Batch(Games):
         """
         if not isinstance(records, Sequence) or len(records) != self.num_games:
             what = len(records) if isinstance(records, Sequence) else repr(records)
-            raise ValueError(f"records: {what} of them for {self.num_games} games, a list is needed")
+            raise ValueError(
+                f"records: {what} of them for {self.num_games} games, a list is needed"
+            )
         games = self.games.copy()
         for index, record in enumerate(records):
             game = self.game(index)

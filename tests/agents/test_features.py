@@ -9,18 +9,16 @@ from nap_env.batch import Batch
 from nap_env.cards import SUIT_NAMES, SUITS
 from nap_env.engine.kernel import kernel
 from nap_env.game import Game
-from nap_env.observation import VIEW, layout
+from nap_env.observation import layout
 from nap_env.presets import PRESETS
 from nap_env.rules import rules_table
 
 
 @kernel
-def write(games, table, i, seat, in_order, entries, num_planes, views, places, values, actions):
+def write(games, table, i, seat, in_order, entries, views, places, values, actions):
     g = games[i]
     turn = features.suit_order(g, table[0], seat, in_order)
-    end = features.write_features(
-        g, table[0], seat, turn, entries, num_planes, views[0], places, values, 0
-    )
+    end = features.write_features(g, table[0], seat, turn, entries, views[0], places, values, 0)
     return turn, end, features.write_actions(g, turn, actions, 0)
 
 
@@ -30,8 +28,7 @@ def seen(games, table, shape, seat, in_order, i=0):
     places, values = np.zeros(shape.size, np.uint16), np.zeros(shape.size, np.int8)
     actions = np.zeros(len(ACTIONS), np.uint8)
     turn, end, last = write(
-        games, table, i, seat, in_order, entries, shape.num_planes, np.zeros(1, VIEW), places,
-        values, actions,
+        games, table, i, seat, in_order, entries, shape.new_view(), places, values, actions,
     )  # fmt: skip
     assert len(set(places[:end].tolist())) == end
     row = np.zeros(shape.size, np.float32)
