@@ -16,17 +16,11 @@ from nap_env.actions import (
     IllegalActionError,
     action_id,
 )
-from nap_env.cards import CARDS, JOKER, SUIT_NAMES, SUITS, card_id, hand_cards
+from nap_env.cards import CARDS, SUIT_NAMES, SUITS, card_id, hand_cards
 from nap_env.engine.kernel import kernel
 from nap_env.engine.settle import show_scores
 from nap_env.engine.state import (
-    AUCTION,
-    BUY,
     EVENT_SEAT,
-    EXCHANGE,
-    HOLD,
-    LOOKED_FLAG,
-    NAME,
     OVER,
     PLAY,
     lane,
@@ -40,6 +34,7 @@ from nap_env.presets import resolve
 from nap_env.render import table_text, transcript
 from nap_env.rules import MAX_SEATS, PHASES, TABLE, Rules, is_whole, rules_table, whole
 from nap_env.sight import MASK_BYTES, show
+from nap_env.table import Table, read_table
 
 MOST_CHIPS = 2_000_000_000
 """Limit to the pool and the scores that a deal can be set up with."""
@@ -559,46 +554,42 @@ class Game(Cloneable):
         return rewards
 
     def illegal(self, action: Any) -> IllegalActionError:
-        """Return the error for an action that is not legal here: why, what is, and the deal."""
-        deal = f"deal: {transcript(self.record())}"
-        if self.over:
-            return IllegalActionError(f"action {action!r}: the deal is over; {deal}")
-        seat = int(self._seat[0])
-        if not is_whole(action) or not 0 <= action < NUM_ACTIONS:
-            what = (
-                f"seat {seat} chose action {action!r}, which is not one of 0 to {NUM_ACTIONS - 1}"
-            )
-        else:
-            what = f"seat {seat} chose {ACTIONS[action]} but {self._duty()}"
-        return IllegalActionError(f"{what}; legal: {' '.join(self.legal())}; {deal}")
+        """Return the error for an action that is not legal here: why, what is, and the deal.
 
-    def _duty(self) -> str:
-        """Return what the seat to move must do, in the words of the rules."""
+        Its text tells what the seat to move may know.
+        """
+        seat = self.seat
+        deal = f"deal: {transcript(self.table(seat))}"
+        if seat is None:
+            return IllegalActionError(f"action {action!r}: the deal is over; {deal}")
+        if not is_whole(action) or not 0 <= action < NUM_ACTIONS:
+            what = f"action {action!r}, which is not one of 0 to {NUM_ACTIONS - 1}"
+        else:
+            what = f"{ACTIONS[action]} but {self.duty()}"
+        legal = " ".join(self.legal())
+        return IllegalActionError(f"seat {seat} chose {what}; legal: {legal}; {deal}")
+
+    def duty(self) -> str:
+        """Return what the seat to move must do: its mask in the words of the rules."""
+        names, contract = self.legal(), int(self.games["contract"][0])
+        duties = [self._duty_of_cards()] if any(name in CARDS for name in names) else []
+        duties += ["name trumps"] if any(name in SUIT_NAMES for name in names) else []
+        duties += ["be done" if name == "done" else name for name in CALLS if name in names]
+        if any(name in BIDS for name in names):
+            duties.append(f"bid above {BIDS[contract]}" if contract >= 0 else "bid")
+        return f"must {' or '.join(duties)}"
+
+    def _duty_of_cards(self) -> str:
+        """Return what must be done with the legal cards."""
         g = self.games[0]
-        phase = int(g["phase"])
-        if phase == NAME:
-            return "must name trumps"
-        if phase == AUCTION:
-            calls = [name for name in self.legal() if name in CALLS]
-            bid = int(g["contract"])
-            if g["legal_bids"]:
-                calls.append("bid" + (f" above {BIDS[bid]}" if bid >= 0 else ""))
-            return f"must {' or '.join(calls)}"
-        if phase != PLAY:
-            return "must answer the bid" if phase == HOLD else "must mark, swap or be done"
-        hand = int(g["hand"][g["seat"]])
-        if g["in_trick"] == 0:
-            return (
-                "must lead a card that the contract allows"
-                if g["num_played"] == 0
-                else ("must lead a card of the hand")
-            )
-        if hand & int(g["following"]):
-            suit = int(g["led_suit"])
-            return f"must follow {SUIT_NAMES[suit] if suit >= 0 else 'the joker'}"
-        if self.rules.must_trump and hand & int(g["trumps"]):
-            return "must trump"
-        return "must play a card of the hand"
+        legal, hand = int(g["legal"]), int(g["hand"][g["seat"]])
+        if g["phase"] != PLAY:
+            return "put a card away"
+        if g["in_trick"] and not legal & ~int(g["following"]):
+            return f"follow {SUIT_NAMES[g['led_suit']]}"
+        if legal == hand:
+            return f"{'play' if g['in_trick'] else 'lead'} a card of the hand"
+        return "trump" if g["in_trick"] else "lead a card that the contract allows"
 
     def record(self) -> dict[str, Any]:
         """Return the deal so far as a record; `result` is there once the deal is over."""
@@ -636,28 +627,23 @@ class Game(Cloneable):
             record["result"] = self._result()
         return record
 
-    def text(self, viewer: int | None = None, *, playing: bool = True) -> str:
-        """Return the table as text.
+    def table(self, viewer: int | None = None, *, playing: bool = True) -> Table:
+        """Return what is seen of the game, for text, pictures and pages.
 
         Args:
             viewer: the seat whose cards and discards are shown; None shows those of all.
             playing: False where an environment has ended the game, so that nobody is to move.
+
+        Raises:
+            ValueError: there is no such seat.
         """
-        record, g = self.record(), self.games[0]
-        hands = [self.hand(seat) for seat in range(self.num_players)]
-        widow = hand_cards(int(g["widow_left"]))
-        if viewer is not None and not int(g["seen"][viewer]) & LOOKED_FLAG:
-            widow = ["--"] * len(widow)
-        table = {"widow": widow}
-        if viewer is None and self.rules.exchanges:
-            stock = g["pack"][int(g["stock_next"]) : int(self._table["pack_size"][0])]
-            table["stock"] = [CARDS[card] for card in stock[:10]] + ["..."] * (len(stock) > 10)
-        num_played = int(g["num_played"])
-        if g["phase"] == NAME and record["events"][-1][1] == CARDS[JOKER]:
-            num_played += 1  # it lies on the table and waits for its suit
-        to_move = self.seat if playing else None
-        marking = g["phase"] in (BUY, EXCHANGE)
-        return table_text(record, hands, table, num_played, viewer, to_move, marking)
+        if viewer is not None:
+            viewer = whole("viewer", viewer, 0, self.num_players - 1)
+        return read_table(self.games[0], self.rules, self.record(), viewer, playing)
+
+    def text(self, viewer: int | None = None, *, playing: bool = True) -> str:
+        """Return the table as text; the arguments are those of `table`."""
+        return table_text(self.table(viewer, playing=playing))
 
     def _result(self) -> dict[str, Any]:
         g = self.games[0]

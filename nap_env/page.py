@@ -12,8 +12,10 @@ from typing import Any
 
 from nap_env.cards import CARDS
 from nap_env.game import Game
-from nap_env.picture import table
 from nap_env.presets import describe
+
+UNUSED = ("events", "stock")
+"""Fields of a table that the page does not show; they would be a quarter of its size."""
 
 
 def replayed(game: Game, events: Iterable[Any], title: str) -> dict[str, Any]:
@@ -26,9 +28,10 @@ def replayed(game: Game, events: Iterable[Any], title: str) -> dict[str, Any]:
 
     Returns:
         `title`, `rules` (text) and `steps`: the table after each event, the first one as it is
-        dealt. A step has the fields of `nap_env.picture.Table` with all cards shown, `event`
-        ([seat, action name, whether a card was marked and not played], None at first) and `legal`,
-        the actions of the seat to move; but of these only what the step before it has otherwise.
+        dealt. A step has the fields of `nap_env.table.Table` with all cards shown but not UNUSED,
+        `event` ([seat, action name, whether a card was marked and not played], None at first) and
+        `legal`, the actions of the seat to move; of these only what the step before it has
+        otherwise.
     """
     now = _state(game)
     steps = [now]
@@ -42,7 +45,8 @@ def replayed(game: Game, events: Iterable[Any], title: str) -> dict[str, Any]:
 
 
 def _state(game: Game) -> dict[str, Any]:
-    return {**asdict(table(game)), "event": None, "legal": game.legal()}
+    shown = {key: value for key, value in asdict(game.table()).items() if key not in UNUSED}
+    return {**shown, "event": None, "legal": game.legal()}
 
 
 def page(deals: Sequence[Mapping[str, Any]]) -> str:

@@ -8,18 +8,15 @@ import importlib
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
 import numpy.typing as npt
 
-from nap_env.actions import BIDS
-from nap_env.cards import CARDS, JOKER, SUIT_NAMES, SUITS, hand_cards
-from nap_env.engine.state import LOOKED_FLAG, NAME, lane
-from nap_env.game import Game
-from nap_env.rules import TRUMPS_NONE, trumps_of
+from nap_env.cards import CARDS, SUIT_NAMES, SUITS
+from nap_env.render import table_text
+from nap_env.table import HIDDEN, Table
 
 if TYPE_CHECKING:
     import pygame
@@ -32,165 +29,14 @@ PICTURE_MODES = ("rgb_array", "human")
 RENDER_MODES = ("ansi", *PICTURE_MODES)
 RENDER_FPS = 1
 
-HIDDEN = "--"
-"""Stands for a card that the viewer may not see."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class Table:
-    """What a viewer sees of a game; a card that it may not see is HIDDEN.
-
-    Attributes:
-        dealer, to_move, declarer: seats; the declarer may be the highest bidder so far.
-        sits_out: the seat that holds no cards in this deal, if there is one.
-        hands: by seat, the cards it holds, highest suit and rank first.
-        widow: the cards on the table.
-        calls: (seat, what it said or did), up to the first card played.
-        tricks: of each the (seat, card) pairs in the order of play.
-        winners: of each trick its winner, in one that is being played the best card's seat so far.
-        won: tricks that each seat has won.
-        complete: whether the last of the tricks is complete.
-        contract: the name of the contract or of the highest bid so far.
-        trump: one of SUITS, or None: there are none, or they are not known yet.
-        no_trumps: the contract is played without trumps.
-        looked, exchanged: by seat, whether it has seen the widow, how many cards it has bought,
-            swapped or drawn.
-        scores: chips that each seat has won in the match so far.
-        payments: chips that it won in the deal, once that is over.
-        outcome: how the deal has ended, in words.
-    """
-
-    rules: str
-    num_players: int
-    dealer: int
-    to_move: int | None
-    sits_out: int | None
-    phase: str
-    hands: Sequence[Sequence[str]]
-    widow: Sequence[str]
-    calls: Sequence[tuple[int, str]]
-    tricks: Sequence[Sequence[tuple[int, str]]]
-    winners: Sequence[int]
-    won: Sequence[int]
-    complete: bool
-    contract: str | None
-    declarer: int | None
-    trump: str | None
-    no_trumps: bool
-    looked: Sequence[bool]
-    exchanged: Sequence[int]
-    scores: Sequence[int]
-    payments: Sequence[int] | None
-    outcome: str | None
-    pool: int | None
-    multiplier: int
-
-
-def table(game: Game, viewer: int | None = None, *, playing: bool = True) -> Table:
-    """Return what a seat sees of a game.
-
-    Args:
-        game: the game.
-        viewer: the seat whose cards and discards are shown; None shows those of all.
-        playing: False where an environment has ended the game, so that nobody is to move.
-    """
-    g = game.games[0]
-    seats = range(game.num_players)
-    record = game.record()
-    contract = BIDS[g["contract"]] if g["contract"] >= 0 else None
-    result = record.get("result")
-    num_played = int(g["num_played"])
-    if g["phase"] == NAME and record["events"][-1][1] == CARDS[JOKER]:
-        num_played += 1  # it lies on the table and waits for its suit
-    calls, plays = _events(record["events"], num_played, viewer)
-    size = sum(1 for hand in record["hands"] if hand)
-    tricks = [plays[start : start + size] for start in range(0, len(plays), size)]
-    looked = [bool(int(g["seen"][seat]) & LOOKED_FLAG) for seat in seats]
-    won = [int(lane(g["tricks"], seat)) for seat in seats]
-    complete = bool(tricks) and len(tricks[-1]) == size
-    return Table(
-        rules=game.rules.name,
-        num_players=game.num_players,
-        dealer=record["dealer"],
-        to_move=game.seat if playing else None,
-        sits_out=next((seat for seat in seats if not record["hands"][seat]), None),
-        phase=game.phase,
-        hands=[_shown(game.hand(seat), viewer in (None, seat)) for seat in seats],
-        widow=_shown(hand_cards(int(g["widow_left"])), viewer is None or looked[viewer]),
-        calls=calls,
-        tricks=tricks,
-        winners=_winners(tricks, won, complete, int(g["best_seat"])),
-        won=won,
-        complete=complete,
-        contract=contract,
-        declarer=int(g["declarer"]) if contract else None,
-        trump=SUITS[g["trump_suit"]] if g["trump_suit"] >= 0 else None,
-        no_trumps=any(
-            bid.name == contract and trumps_of(bid, game.rules) == TRUMPS_NONE
-            for bid in game.rules.all_bids
-        ),
-        looked=looked,
-        exchanged=[int(lane(g["bought"], seat) + lane(g["exchanged"], seat)) for seat in seats],
-        scores=[int(g["scores"][seat]) for seat in seats],
-        payments=result and result["payments"],
-        outcome=result and _outcome(result),
-        pool=int(g["pool"]) if game.rules.has_pool else None,
-        multiplier=record["multiplier"],
-    )
-
-
-def _shown(cards: Sequence[str], seen: bool) -> list[str]:
-    ordered = sorted(cards, key=CARDS.index, reverse=True)
-    return ordered if seen else [HIDDEN] * len(ordered)
-
-
-def _events(
-    events: Sequence[Any], num_played: int, viewer: int | None
-) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
-    """Return calls, in which other seats' marked cards are hidden, and the cards played."""
-    cards = [index for index, (_, name) in enumerate(events) if name in CARDS]
-    played = set(cards[len(cards) - num_played :])
-    calls = [
-        (seat, HIDDEN if name in CARDS and viewer not in (None, seat) else name)
-        for index, (seat, name) in enumerate(events)
-        if index not in played
-    ]
-    return calls, [(seat, name) for seat, name in (events[index] for index in sorted(played))]
-
-
-def _winners(
-    tricks: Sequence[Sequence[tuple[int, str]]], won: Sequence[int], complete: bool, best: int
-) -> list[int]:
-    """Return who has won each trick: who leads the next one, or whose count the last one raised."""
-    winners = [trick[0][0] for trick in tricks[1:]]
-    if complete:
-        winners += [seat for seat, count in enumerate(won) if count > winners.count(seat)]
-    elif tricks:
-        winners.append(best if len(tricks[-1]) > 1 else tricks[-1][0][0])
-    return winners
-
-
-def _outcome(result: dict[str, Any]) -> str:
-    if result["declarer"] is None:
-        return "passed out"
-    verb = "makes" if result["made"] else "fails"
-    return f"seat {result['declarer']} {verb} {result['contract']}"
-
-
-def picture(game: Game, viewer: int | None = None, *, playing: bool = True) -> Picture:
-    """Return the table as a picture.
-
-    Args:
-        game: the game.
-        viewer: the seat whose cards and discards are shown, drawn at the bottom; None shows those
-            of all, with seat 0 at the bottom.
-        playing: False where an environment has ended the game, so that nobody is to move.
+def picture(table: Table) -> Picture:
+    """Return a table as a picture, with its viewer at the bottom, or seat 0 if there is none.
 
     Raises:
         ModuleNotFoundError: pygame is not installed; says what to install.
     """
-    surface = _Painter(table(game, viewer, playing=playing), viewer or 0).paint()
-    pixels: Picture = _pygame().surfarray.array3d(surface)
+    pixels: Picture = _pygame().surfarray.array3d(_Painter(table).paint())
     return np.ascontiguousarray(pixels.transpose(1, 0, 2))
 
 
@@ -226,8 +72,8 @@ class Screen:
         self._window: pygame.Surface | None = None
         self._clock: pygame.time.Clock | None = None
 
-    def show(self, game: Game, viewer: int | None, *, playing: bool) -> Any:
-        """Show a game; the arguments are those of `picture`.
+    def show(self, table: Table) -> Any:
+        """Show a table.
 
         Returns:
             Text (`ansi`), a Picture (`rgb_array`) or None (`human`, or no mode: then it warns).
@@ -236,10 +82,10 @@ class Screen:
             warn_of_no_mode()
             return None
         if self._mode == "ansi":
-            return game.text(viewer, playing=playing)
+            return table_text(table)
         if self._mode == "rgb_array":
-            return picture(game, viewer, playing=playing)
-        self._put(_Painter(table(game, viewer, playing=playing), viewer or 0).paint())
+            return picture(table)
+        self._put(_Painter(table).paint())
         return None
 
     def _put(self, surface: "pygame.Surface") -> None:
@@ -449,11 +295,11 @@ _SHAPES: dict[str, list[list[Point]]] = {
 
 
 class _Painter:
-    """Draws one table, with a seat at the bottom and the others clockwise from there."""
+    """Draws one table, with the viewer at the bottom and the others clockwise from there."""
 
-    def __init__(self, table: Table, bottom: int) -> None:
+    def __init__(self, table: Table) -> None:
         self._table = table
-        self._bottom = bottom
+        self._bottom = table.viewer or 0
         self._canvas = _Canvas()
 
     def paint(self) -> "pygame.Surface":
@@ -647,7 +493,7 @@ class _Painter:
         width = min(_SMALL, column - 4)
         for place, seat in enumerate(seats):
             canvas.text((left + column * place + width / 2, y), f"{seat}", 20, _MUTED, align=0.5)
-        for trick, winner in zip(table.tricks, table.winners, strict=False):
+        for trick, winner in zip(table.tricks, table.winners, strict=True):
             y += 29
             for seat, card in trick:
                 x = left + column * seats.index(seat)

@@ -17,15 +17,15 @@ from nap_env.agents import AGENTS, make
 from nap_env.cards import CARDS, SUIT_NAMES
 from nap_env.game import Game
 from nap_env.games import Games
-from nap_env.picture import Table, table
 from nap_env.presets import PRESETS, describe
 from nap_env.rules import Rules
+from nap_env.table import HIDDEN, Table
 
 MANY_DEALS = 1_000_000
 
 HELP = "? shows what you may do and the rules, u the last trick; Ctrl-D leaves the table"
 
-# What a seat does, in words; {card} is the action's name, or `a card` where it is not shown.
+# What a seat does, in words: theirs, yours.
 DONE_IN_WORDS = {
     "pass": ("passes", "pass"),
     "done": ("is done", "are done"),
@@ -131,17 +131,16 @@ class Sitting:
             EOFError: the person leaves.
         """
         self._show_start()
-        won = list(self._table().won)
+        before = self._table()
         while not self.game.over:
-            seat, phase = self.game.seat, self.game.phase
-            assert seat is not None
-            action = self._ask() if seat == self.you else self._agents.answer()
-            self.game.step(action)
-            print(self._in_words(seat, ACTIONS[action], phase))
-            before, won = won, list(self._table().won)
-            for taker, count in enumerate(won):
-                if count > before[taker]:
+            your_turn = self.game.seat == self.you
+            self.game.step(self._ask() if your_turn else self._agents.answer())
+            now = self._table()
+            print(self._last_event(now))
+            for taker, count in enumerate(now.won):
+                if count > before.won[taker]:
                     print(f"  {self._who(taker)} {self._verb(taker, 'takes', 'take')} the trick")
+            before = now
         self.deals += 1
         for seat, reward in enumerate(self.game.rewards()):
             self.chips[seat] += reward
@@ -161,7 +160,7 @@ class Sitting:
         return f"chips after {count}: {chips}{in_pool}"
 
     def _table(self) -> Table:
-        return table(self.game, self.you)
+        return self.game.table(self.you)
 
     def _show_start(self) -> None:
         print(f"\n-- deal {self.deals + 1} --")
@@ -183,18 +182,19 @@ class Sitting:
     def _verb(self, seat: int, theirs: str, yours: str) -> str:
         return yours if seat == self.you else theirs
 
-    def _in_words(self, seat: int, name: str, phase: str) -> str:
-        """Return what a seat has done, without the card where only that seat may know it."""
+    def _last_event(self, now: Table) -> str:
+        """Return what a seat has done last, in words."""
+        seat, name = now.events[-1]
         if name in DONE_IN_WORDS:
             done = self._verb(seat, *DONE_IN_WORDS[name])
         elif name in SUIT_NAMES:
             done = f"{self._verb(seat, 'names', 'name')} {name}"
         elif name in BIDS:
             done = f"{self._verb(seat, 'bids', 'bid')} {name}"
-        elif phase == "play":
+        elif now.tricks:
             done = f"{self._verb(seat, 'plays', 'play')} {name}"
         else:
-            card = name if self.you in (None, seat) else "a card"
+            card = "a card" if name == HIDDEN else name
             done = f"{self._verb(seat, 'puts', 'put')} {card} away"
         return f"  {self._who(seat)} {done}"
 
@@ -245,8 +245,7 @@ class Sitting:
         if name in CARDS and name not in self.game.hand(self.you):
             reason = f"{name} is not in your hand"
         else:
-            reason = str(self.game.illegal(action)).split("; ")[0]
-            reason = reason.replace(f"seat {self.you} chose", "You chose")
+            reason = f"You chose {name} but {self.game.duty()}"
         print(f"{reason}. You may choose {allowed}.")
         return None
 
@@ -275,6 +274,7 @@ class Sitting:
             return "No trick has been taken yet."
         cards = ", ".join(f"{self._who(seat)} {card}" for seat, card in now.tricks[done - 1])
         winner = now.winners[done - 1]
+        assert winner is not None
         return f"Trick {done}: {cards}; {self._who(winner)} took it."
 
 

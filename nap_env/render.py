@@ -1,124 +1,84 @@
-"""A deal as text: the transcript in errors, and the table as a person would note it down."""
+"""A table as text: as a person would note it down, and on one line for errors."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from nap_env.cards import CARDS, SUIT_NAMES, SUITS
-
-Record = Mapping[str, Any]
+from nap_env.cards import SUIT_NAMES, SUITS
+from nap_env.table import HIDDEN, Event, Table
 
 
-def transcript(record: Record) -> str:
+def transcript(table: Table) -> str:
     """Return a deal so far on one line: rules, what is changed in them, dealer, every event."""
-    changes = ", ".join(f"{name}={value}" for name, value in record["options"].items())
-    events = ", ".join(f"{seat} {action}" for seat, action in record["events"])
+    changes = ", ".join(f"{name}={value}" for name, value in table.options.items())
     return (
-        f"{_heading(record)}, dealer {record['dealer']}{f', with {changes}' if changes else ''}: "
-        f"{events or 'no call yet'}"
+        f"{_heading(table)}, dealer {table.dealer}{f', with {changes}' if changes else ''}: "
+        f"{', '.join(_told(table.events, table)) or 'no call yet'}"
     )
 
 
-def _heading(record: Record) -> str:
+def _heading(table: Table) -> str:
     """Return rules, players, and the chips at stake beside the prices."""
-    heading = f"{record['rules']}, {record['num_players']} players"
-    if record["pool"]:
-        heading += f", pool {record['pool']}"
-    if record["multiplier"] != 1:
-        heading += f", stakes times {record['multiplier']}"
+    heading = f"{table.rules}, {table.num_players} players"
+    if table.first_pool:
+        heading += f", pool {table.first_pool}"
+    if table.multiplier != 1:
+        heading += f", stakes times {table.multiplier}"
     return heading
 
 
-def table_text(
-    record: Record,
-    hands: Sequence[Sequence[str]],
-    table: Mapping[str, Sequence[str]],
-    num_played: int,
-    viewer: int | None,
-    to_move: int | None,
-    marking: bool,
-) -> str:
-    """Return a table as text.
-
-    Args:
-        record: the deal so far.
-        hands: the cards that each seat holds now.
-        table: what else lies on the table, by name, as the viewer may see it.
-        num_played: how many of the record's last card events were cards played.
-        viewer: the seat whose cards and discards are shown; None shows those of all.
-        to_move: the seat that is to move, if any.
-        marking: whether it is marking cards to put away.
-    """
-    lines = [f"{_heading(record)}, seat {record['dealer']} deals"]
-    for seat, hand in enumerate(hands):
-        cards = sorted(hand, key=CARDS.index, reverse=True)
-        shown = cards if viewer in (None, seat) else ["--"] * len(cards)
-        lines.append(f"  seat {seat}: {' '.join(shown) or 'no cards'}")
-    lines += [f"  {name}: {' '.join(cards)}" for name, cards in table.items() if cards]
-    card_events = [event for event in record["events"] if event[1] in CARDS]
-    plays = card_events[len(card_events) - num_played :]
-    calls = [event for event in record["events"] if event not in plays]
-    lines.append(
-        "calls:   " + (", ".join(_calls(calls, viewer, to_move if marking else None)) or "none yet")
-    )
-    lines += _trick_lines(record, plays, to_move)
-    if "result" not in record:
-        lines.append("to move: " + ("nobody" if to_move is None else f"seat {to_move}"))
-    else:
-        lines += _result_lines(record["result"])
+def table_text(table: Table) -> str:
+    """Return a table as lines of text."""
+    lines = [f"{_heading(table)}, seat {table.dealer} deals"]
+    lines += [
+        f"  seat {seat}: {' '.join(hand) or 'no cards'}" for seat, hand in enumerate(table.hands)
+    ]
+    if table.widow:
+        lines.append(f"  widow: {' '.join(reversed(table.widow))}")
+    if table.stock:
+        more = ["..."] * (len(table.stock) > 10)
+        lines.append(f"  stock: {' '.join([*table.stock[:10], *more])}")
+    lines.append(f"calls:   {', '.join(_told(table.calls, table)) or 'none yet'}")
+    lines += _trick_lines(table)
+    if table.payments is not None:
+        return "\n".join(lines + _result_lines(table, table.payments))
+    lines.append("to move: " + ("nobody" if table.to_move is None else f"seat {table.to_move}"))
     return "\n".join(lines)
 
 
-def _calls(events: Sequence[Any], viewer: int | None, marking: int | None) -> list[str]:
-    """Return calls and exchanges as the viewer may see them: of others' discards the number."""
-    shown: list[str] = []
-    marked = 0
-    for place, (seat, name) in enumerate(events):
-        hidden = viewer not in (None, seat)
-        if not hidden or name not in CARDS:
-            shown.append(f"{seat} {name}" + (f" ({marked})" if hidden and name == "done" else ""))
-            marked = 0
+def _told(events: Sequence[Event], table: Table) -> list[str]:
+    """Return events in words: of cards that the viewer may not see the number."""
+    marking = table.to_move if table.phase in ("buy", "exchange") else None
+    following = [*events, (marking, HIDDEN)][1:]  # whoever is marking may go on
+    words = []
+    hidden = 0
+    for (seat, name), follows in zip(events, following, strict=True):
+        if name != HIDDEN:
+            number = f" ({hidden})" if name == "done" and table.viewer not in (None, seat) else ""
+            words.append(f"{seat} {name}{number}")
+            hidden = 0
             continue
-        marked += 1
-        follows = events[place + 1][0] if place + 1 < len(events) else marking
-        if follows != seat:
+        hidden += 1
+        if follows not in ((seat, HIDDEN), (seat, "done")):
             # A swap, or a number that is due: there is no `done`.
-            shown.append(f"{seat} puts away {marked}")
-            marked = 0
-    return shown
+            words.append(f"{seat} puts away {hidden}")
+            hidden = 0
+    return words
 
 
-def _trick_lines(record: Record, plays: Sequence[Any], to_move: int | None) -> list[str]:
+def _trick_lines(table: Table) -> list[str]:
     """Return a line a trick: who played what, and who took it."""
-    size = sum(1 for hand in record["hands"] if hand)
-    won = [0] * record["num_players"]
     lines = []
-    for start in range(0, len(plays), size):
-        trick = plays[start : start + size]
-        line = f"trick {start // size + 1}: " + "  ".join(f"{seat} {card}" for seat, card in trick)
-        winner = None
-        if start + size < len(plays):
-            winner = plays[start + size][0]
-        elif len(trick) == size and "result" in record:
-            tricks = record["result"]["tricks"]
-            winner = next((seat for seat, won_ in enumerate(won) if tricks[seat] > won_), None)
-        elif len(trick) == size:
-            winner = to_move
-        if winner is not None:
-            won[winner] += 1
-            line += f"  -> {winner}"
-        lines.append(line)
+    for number, (trick, winner) in enumerate(zip(table.tricks, table.winners, strict=True), 1):
+        line = f"trick {number}: " + "  ".join(f"{seat} {card}" for seat, card in trick)
+        taken = number < len(table.tricks) or table.complete
+        lines.append(f"{line}  -> {winner}" if taken and winner is not None else line)
     return lines
 
 
-def _result_lines(result: Mapping[str, Any]) -> list[str]:
-    if result["declarer"] is None:
-        outcome = "passed out"
-    else:
-        trumps = "none" if result["trump"] is None else SUIT_NAMES[SUITS.index(result["trump"])]
-        verb = "makes" if result["made"] else "fails"
-        outcome = (
-            f"seat {result['declarer']} {verb} {result['contract']}, trumps {trumps}, "
-            f"tricks {' '.join(map(str, result['tricks']))}"
-        )
-    chips = "  ".join(f"{seat} {chips:+d}" for seat, chips in enumerate(result["payments"]))
-    return [f"result:  {outcome}", f"chips:   {chips}", f"pool:    {result['pool']}"]
+def _result_lines(table: Table, payments: Sequence[int]) -> list[str]:
+    outcome = f"{table.outcome}"
+    if table.contract is not None:
+        trumps = "none" if table.trump is None else SUIT_NAMES[SUITS.index(table.trump)]
+        outcome += f", trumps {trumps}, tricks {' '.join(map(str, table.won))}"
+    chips = "  ".join(f"{seat} {chips:+d}" for seat, chips in enumerate(payments))
+    pool = table.first_pool - sum(payments)
+    return [f"result:  {outcome}", f"chips:   {chips}", f"pool:    {pool}"]

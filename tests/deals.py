@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from nap_env.cards import CARDS, RANKS
+from nap_env.cards import CARDS, JOKER, RANKS
+from nap_env.engine.state import EVENT_SEAT
 from nap_env.game import Game
 from nap_env.presets import resolve
 from nap_env.rules import Rules
@@ -119,29 +120,28 @@ def payments(game: Game) -> list[int]:
 
 
 def shuffle_hidden_cards(game: Game, me: int, chance: np.random.Generator) -> None:
-    """Permute the cards that seat `me` cannot see among the places where they are."""
+    """Permute the cards that seat `me` cannot see, wherever they are or have been marked."""
     g = game.games[0]
-    others = [seat for seat in range(game.num_players) if seat != me]
-    places: list[tuple[str, int]] = [("hand", seat) for seat in others]
-    places += [("discards", seat) for seat in others]
+    seats = [seat for seat in range(game.num_players) if seat != me]
+    others = [(name, seat) for name in ("hand", "discards") for seat in seats]
     size = int(game._table["pack_size"][0])
-    stock = slice(int(g["stock_next"]), size)
-    knows_widow = bool(game.observe(me)[0][game.layout.slice("looked")].any())
-    hidden_widow = 0 if knows_widow else int(g["widow_left"])
-    hidden = [card for name, seat in places for card in bits(int(g[name][seat]))]
-    hidden += [int(card) for card in g["pack"][stock]] + bits(hidden_widow)
-    if knows_widow:
-        # Whoever has swapped it in is known to have had it.
-        hidden = [card for card in hidden if not int(g["widow"]) >> card & 1]
-    order = iter(chance.permutation(hidden).tolist())
-    for name, seat in places:
-        kept = [card for card in bits(int(g[name][seat])) if card not in hidden]
-        count = int(g[name][seat]).bit_count() - len(kept)
-        g[name][seat] = sum(1 << card for card in kept + [next(order) for _ in range(count)])
-    g["pack"][stock] = [next(order) if int(card) in hidden else card for card in g["pack"][stock]]
-    if hidden_widow:
-        g["widow_left"] = sum(1 << next(order) for _ in bits(hidden_widow))
-        g["widow"] = g["widow_left"]
+    hidden = [card for name, seat in others for card in bits(int(g[name][seat]))]
+    hidden += g["pack"][int(g["stock_next"]) : size].tolist()
+    known = 1 << JOKER if game.phase == "name" else 0  # it may have been led
+    if game.observe(me)[0][game.layout.slice("looked")].any():
+        known |= int(g["widow"])  # whoever has swapped it in is known to have had it
+    else:
+        hidden += bits(int(g["widow_left"]))
+    hidden = [card for card in hidden if not known >> card & 1]
+    turned = np.arange(EVENT_SEAT)
+    turned[hidden] = chance.permutation(hidden)
+    for name, seat in others:
+        g[name][seat] = sum(1 << int(turned[card]) for card in bits(int(g[name][seat])))
+    for name in ("widow", "widow_left"):
+        g[name] = sum(1 << int(turned[card]) for card in bits(int(g[name])))
+    g["pack"][:size] = turned[g["pack"][:size]]
+    actions = g["events"] % EVENT_SEAT
+    g["events"] += (turned[actions] - actions).astype(np.int16)
 
 
 def bits(mask: int) -> list[int]:

@@ -412,7 +412,7 @@ class RawNapEnv(Cloneable, AECEnv):  # type: ignore[misc]
         """
         game = self._game
         viewer = None if self._reveal else game.seat
-        return self._screen.show(game, viewer, playing=self._playing)
+        return self._screen.show(game.table(viewer, playing=self._playing))
 
     def close(self) -> None:
         """Close the window, if there is one."""

@@ -525,7 +525,7 @@ class Tables:
         game = self.game(row)
         viewer = None if reveal or game.over else int(self.learners["seat"][row])
         decides = bool(self.status[row] == DECIDES)
-        return screen.show(game, viewer, playing=decides)
+        return screen.show(game.table(viewer, playing=decides))
 
 
 class NapVectorEnv(Cloneable, VectorEnv[Any, Any, npt.NDArray[Any]]):

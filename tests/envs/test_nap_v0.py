@@ -20,11 +20,10 @@ import pytest
 import nap_env
 from nap_env import nap_v0
 from nap_env.actions import ACTIONS, NUM_ACTIONS
-from nap_env.engine.state import PHASES
 from nap_env.game import Game
 from nap_env.observation import FIELDS, layout
 from nap_env.presets import table
-from nap_env.rules import PRESETS, Rules
+from nap_env.rules import PHASES, PRESETS, Rules
 
 with warnings.catch_warnings():
     # It imports a game of its own in a way that it has deprecated.
