@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from nap_env.actions import FIRST_BID, NUM_ACTIONS, IllegalActionError
 from nap_env.engine.kernel import kernel
+from nap_env.engine.settle import reward_of
 from nap_env.engine.state import new_games, seed_game
 from nap_env.engine.step import advance, new_match, next_deal, random_action
 from nap_env.game import hash_seed
@@ -50,13 +51,13 @@ def _first_illegal(mask, actions):
 
 
 @kernel
-def _rollout(games, table, steps, payments):
+def _rollout(games, table, steps):
     """Play `steps` random decisions in every game."""
     rules = table[0]
     for i in range(len(games)):
         g = games[i]
         for _ in range(steps):
-            if advance(g, rules, random_action(g), False, payments, i):
+            if advance(g, rules, random_action(g), False):
                 next_deal(g, rules)
 
 
@@ -77,9 +78,11 @@ def _advance(
                 match_done[i] = False
                 for s in range(rules["num_players"]):
                     payments[i, s] = 0
-            if advance(g, rules, actions[i], skip_forced, payments, i):
+            if advance(g, rules, actions[i], skip_forced):
                 done[i] = True
                 match_done[i] = g["match_over"] != 0
+                for s in range(rules["num_players"]):
+                    payments[i, s] = reward_of(g, s)
                 next_deal(g, rules)
         seat[i] = g["seat"]
         mask[i, 0] = _U(g["legal"] | (g["legal_bids"] << FIRST_BID))
@@ -252,7 +255,7 @@ class Batch(Games):
         """
         if not is_whole(steps) or steps < 0:
             raise ValueError(f"steps={steps!r}: a whole number from 0 on is allowed")
-        _rollout(self.games, self._table, np.int64(steps), self.payments)
+        _rollout(self.games, self._table, np.int64(steps))
         self._show()
 
     def __getstate__(self) -> tuple[Any, ...]:

@@ -32,7 +32,7 @@ from nap_env.engine.step import advance, is_legal, new_match, next_deal, open_de
 from nap_env.observation import MAX_WORDS, VIEW, layout
 from nap_env.presets import resolve
 from nap_env.render import table_text, transcript
-from nap_env.rules import MAX_SEATS, PHASES, TABLE, Rules, is_whole, rules_table, whole
+from nap_env.rules import PHASES, TABLE, Rules, is_whole, rules_table, whole
 from nap_env.sight import MASK_BYTES, show
 from nap_env.table import Table, read_table
 
@@ -46,7 +46,6 @@ DESK = np.dtype(
         ("view", VIEW),
         ("observation", np.uint64, (1, MAX_WORDS)),  # the bytes of int8
         ("mask", np.uint64, (1, MASK_BYTES)),  # the same
-        ("payments", np.int64, (1, MAX_SEATS)),  # of the deal, once it is over
     ],
     align=True,
 )
@@ -74,7 +73,7 @@ def open_table(games, desk):
 
 @kernel
 def _next(g, d, action):
-    if advance(g, d["rules"], action, False, d["payments"], 0):
+    if advance(g, d["rules"], action, False):
         return np.int64(OVER_NOW)
     _show(g, d, g["seat"])
     return g["seat"]
@@ -258,6 +257,9 @@ class Game(Cloneable):
         self.action_mask = self.desk["mask"][0].view(np.int8)[0, :NUM_ACTIONS]
         self._seat, self._phase = games["seat"], games["phase"]
         self._legal, self._legal_bids = games["legal"], games["legal_bids"]
+        self._match_over, self._truncated = games["match_over"], games["truncated"]
+        self._payments = games["payments"][0, :num_players]
+        self._shares = games["shares"][0, :num_players]
 
     def __getstate__(self) -> tuple[Any, ...]:
         return (self.rules, self.num_players, self.observation_layout, self.games.copy())
@@ -448,12 +450,12 @@ class Game(Cloneable):
     @property
     def match_over(self) -> bool:
         """Whether the match is over with this deal."""
-        return self.over and bool(self.games["match_over"][0])
+        return self.over and bool(self._match_over[0])
 
     @property
     def truncated(self) -> bool:
         """Whether the match was cut off at `max_deals`."""
-        return self.match_over and bool(self.games["truncated"][0])
+        return self.match_over and bool(self._truncated[0])
 
     @property
     def seat(self) -> int | None:
@@ -485,11 +487,11 @@ class Game(Cloneable):
         Raises:
             IllegalActionError: the action is not legal here. The game is unchanged.
         """
-        if not is_whole(action) or not 0 <= action < NUM_ACTIONS:
+        number = int(action) if is_whole(action) else -1
+        seat = take(self.games, self.desk, number) if 0 <= number < NUM_ACTIONS else ILLEGAL
+        if seat == ILLEGAL:
             raise self.illegal(action)
-        if not self.legal_bits >> int(action) & 1:
-            raise self.illegal(action)
-        return bool(take(self.games, self.desk, action) == OVER_NOW)
+        return bool(seat == OVER_NOW)
 
     def act(self, name: str) -> bool:
         """Take an action by its name, as in records.
@@ -549,8 +551,7 @@ class Game(Cloneable):
 
         The first deal of a match brings `pool_start` with it, the last one the shares of the pool.
         """
-        g = self.games[0]
-        rewards: list[int] = (g["payments"] + g["shares"])[: self.num_players].tolist()
+        rewards: list[int] = (self._payments + self._shares).tolist()
         return rewards
 
     def illegal(self, action: Any) -> IllegalActionError:

@@ -113,7 +113,7 @@ class Games(Cloneable):
         Raises:
             ValueError: a row that is no game.
         """
-        rows = self._rows(rows)
+        rows = self._every_row if rows is None else checked_rows(rows, self.num_games)
         dense = np.empty((len(rows), self.layout.size // 8), np.uint64)
         dense_mask = np.empty((len(rows), MASK_BYTES), np.uint64)
         _show(self.games, self._table, self._views, rows, dense, dense_mask)
@@ -132,13 +132,10 @@ class Games(Cloneable):
         Raises:
             ValueError: a row that is no game.
         """
-        rows = self._rows(rows)
+        rows = self._every_row if rows is None else checked_rows(rows, self.num_games)
         actions = np.empty(len(rows), np.int64)
         _sample(self.games, rows, actions)
         return actions
-
-    def _rows(self, rows: Any) -> npt.NDArray[np.int64]:
-        return self._every_row if rows is None else checked_rows(rows, self.num_games)
 
     def game(self, index: int) -> Game:
         """Return a copy of game `index`.

@@ -81,14 +81,14 @@ def _role(g):
 
 
 @kernel
-def _begin(games, num_main, rules_of, payments, playing, until_branch, branch_share):
+def _begin(games, num_main, rules_of, playing, until_branch, branch_share):
     """Stand every game at the first decision of a deal."""
     rules = rules_of[0]
     for i in range(num_main):
         g = games[i]
         if g["phase"] == OVER:
             next_deal(g, rules)
-        playing[i] = not advance(g, rules, only_action(g), True, payments, i)
+        playing[i] = not advance(g, rules, only_action(g), True)
         until_branch[i] = -1
         if draw(g, 1 << 20) < branch_share * (1 << 20):
             until_branch[i] = draw(g, rules["hands"])
@@ -100,7 +100,7 @@ def _begin(games, num_main, rules_of, payments, playing, until_branch, branch_sh
 @kernel
 def _play(
     games, num_main, rules_of, in_order, networks, sits, widths, factors, table, views,
-    payments, playing, until_branch, rows, starts, places, values, action_starts, actions,
+    playing, until_branch, rows, starts, places, values, action_starts, actions,
     log_probs, copies, used, todo, taken, numbers, hidden,
 ):  # fmt: skip
     """Play on until all deals are over, or there is no room for what happens.
@@ -114,7 +114,6 @@ def _play(
         sits: int8 (N + M, P), which of them has a seat.
         widths, factors, table: of the networks and the observation.
         views: `Layout.new_view`, scratch.
-        payments: int32 (N + M, P) is written.
         playing: bool (N + M,), games whose deal is not over.
         until_branch: int64 (N + M,), decisions of the auction before it branches, -1 never.
         rows: ROW (R,) is written.
@@ -214,7 +213,7 @@ def _play(
             if playing[i]:
                 g = games[i]
                 action = legal_action(g, taken[i])
-                playing[i] = not advance(g, rules, action, True, payments, i)
+                playing[i] = not advance(g, rules, action, True)
 
 
 @kernel
@@ -350,7 +349,6 @@ class Players:
         _seed(self.games[:num_games], first, np.uint64(seed), self._table)
         count = len(self.games)
         self._sits = np.zeros((count, num_players), np.int8)
-        self._payments = np.zeros((count, num_players), np.int32)
         self._playing = np.zeros(count, np.bool_)
         self._until_branch = np.zeros(count, np.int64)
         self._todo, self._taken = np.zeros(count, np.int64), np.zeros(count, np.int64)
@@ -379,21 +377,23 @@ class Players:
         self._sits[: self.num_games] = sits
         used = np.array([0, 0, 0, self.num_games])
         _begin(
-            self.games, self.num_games, self._table, self._payments, self._playing,
+            self.games, self.num_games, self._table, self._playing,
             self._until_branch, self._branch_share,
         )  # fmt: skip
         while not _play(
             self.games, self.num_games, self._table, self._training.suits_in_order, networks,
             self._sits, self.widths, self.factors, self._entries, self._views,
-            self._payments, self._playing, self._until_branch, self._rows, self._starts,
+            self._playing, self._until_branch, self._rows, self._starts,
             self._places, self._values, self._action_starts, self._actions, self._log_probs,
             self._copies, used, self._todo, self._taken, self._numbers, self._hidden,
         ):  # fmt: skip
             self._grow()
         rows, features, actions, _ = used
+        payments = (self.games["payments"] + self.games["shares"])[:, : self.num_players]
+        payments = payments.astype(np.int32)
         worth = np.zeros(actions, np.float32)
         _judge(
-            self._rows, rows, self.num_players, self._payments,
+            self._rows, rows, self.num_players, payments,
             chips_per_reward(self.num_players), gae_lambda, self._ahead, self._action_starts,
             self._log_probs, self._copies, worth,
         )  # fmt: skip
@@ -406,7 +406,7 @@ class Players:
             self._actions[:actions],
             self._log_probs[:actions],
             worth,
-            self._payments[: self.num_games],
+            payments[: self.num_games],
         )
 
     def state(self) -> npt.NDArray[np.uint8]:

@@ -8,7 +8,7 @@ from nap_env.engine.deal import begin_deal, prepare_pack, start_match
 from nap_env.engine.exchange import begin_before_auction, buy, exchange, legal_marks
 from nap_env.engine.kernel import kernel
 from nap_env.engine.play import legal_cards, legal_names, name_trumps, play_card
-from nap_env.engine.settle import reward_of, show_numbers
+from nap_env.engine.settle import show_numbers
 from nap_env.engine.state import (
     AUCTION,
     BUY,
@@ -78,7 +78,7 @@ def _act_before_play(g, rules, action):
 
 
 @kernel
-def advance(g, rules, action, skip_forced, payments, row):
+def advance(g, rules, action, skip_forced):
     """Drive a game on by one decision, and by the forced ones that follow it.
 
     Args:
@@ -86,20 +86,14 @@ def advance(g, rules, action, skip_forced, payments, row):
         rules: the rules.
         action: legal, of the seat to move; -1: nothing is done.
         skip_forced: moves with one legal action are played, too.
-        payments: (N, at least P), where the chips of a deal that is over are written,
-        row: in this row.
 
     Returns:
-        Whether the deal is over: `next_deal` goes on.
+        Whether the deal is over: `reward_of` says what it has brought, `next_deal` goes on.
     """
     while action >= 0:
         step(g, rules, action)
         action = only_action(g) if skip_forced else np.int64(-1)
-    if g["phase"] != OVER:
-        return False
-    for seat in range(rules["num_players"]):
-        payments[row, seat] = reward_of(g, seat)
-    return True
+    return g["phase"] == OVER
 
 
 @kernel

@@ -187,7 +187,8 @@ class RawNapEnv(Cloneable, AECEnv):  # type: ignore[misc]
             game.set_up_as(stream, options)
         else:
             game.reset(stream)
-        self._sit_at(game)
+        if game is not self.__dict__.get("_game"):
+            self._sit_at(game)
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0)

@@ -14,6 +14,7 @@ from nap_env.actions import NUM_ACTIONS, PASS, IllegalActionError
 from nap_env.agents import Agent, make
 from nap_env.agents.agent import checked_answers
 from nap_env.engine.kernel import kernel
+from nap_env.engine.settle import reward_of
 from nap_env.engine.state import OVER, draw, new_games, reseed_game, seed_game
 from nap_env.engine.step import advance, is_legal, next_deal, random_action
 from nap_env.envs.form import Form
@@ -113,8 +114,9 @@ def _reseed(games, keys):
 
 
 @kernel
-def _collect(g, learner, chips):
+def _collect(g, learner):
     """Pay the learner for a deal; return whether its episode is over."""
+    chips = reward_of(g, learner["seat"])
     if learner["new"] != 0:
         learner["earned"] += chips
         return False
@@ -180,7 +182,7 @@ def _player(g, rules, learner, seating):
 
 
 @kernel
-def _play_on(g, rules, learner, seating, action, payments):
+def _play_on(g, rules, learner, seating, action):
     """Play until the learner is to move, its match is over, or an opponent must be asked.
 
     A match in which the learner has had no decision is followed by another one.
@@ -191,11 +193,10 @@ def _play_on(g, rules, learner, seating, action, payments):
         learner: the learner.
         seating: who sits where.
         action: of the seat to move, -1 if it is not to move yet.
-        payments: int64 (1, P), scratch.
     """
     while True:
-        if advance(g, rules, action, False, payments, 0):
-            if _collect(g, learner, payments[0, learner["seat"]]):
+        if advance(g, rules, action, False):
+            if _collect(g, learner):
                 learner["status"] = ENDED
                 return
             first = g["match_over"] != 0
@@ -217,7 +218,7 @@ def _play_on(g, rules, learner, seating, action, payments):
 
 @kernel
 def _play(
-    games, table, views, learners, seatings, actions, show_all, payments,
+    games, table, views, learners, seatings, actions, show_all,
     dense, dense_mask, rewards, terminated, truncated, told_seat, scores, pool, earned,
 ):  # fmt: skip
     """Play on at every table that has something to do, and show what comes next.
@@ -230,7 +231,6 @@ def _play(
         seatings: SEATING (1,).
         actions: int64 (N,), of the seats to move at the tables that move. Legal, if of opponents.
         show_all: also the tables at which there is nothing to do are shown.
-        payments: int64 (1, P), scratch.
         dense: the arrays of Told are from here on, in their order.
         dense_mask: of Told.
         rewards: of Told. From here on the rows of tables that have nothing to do are left alone.
@@ -262,7 +262,7 @@ def _play(
                 action = actions[i]
                 plays = g["seat"] != learner["seat"] or _decide(g, learner, action)
             if plays:
-                _play_on(g, rules, learner, seating, action, payments)
+                _play_on(g, rules, learner, seating, action)
             if learner["status"] == WAITS:
                 waiting += 1
                 continue
@@ -361,7 +361,6 @@ class Tables:
             self.learners["seat"] = seat
         self._actions = np.zeros(count, np.int64)
         self._views = self.layout.new_view()
-        self._payments = np.zeros((1, num_players), np.int64)
         self.told = self._new_told()
         self._seat_players(opponents)
         fresh = np.random.SeedSequence().generate_state(count, np.uint64)
@@ -477,7 +476,7 @@ class Tables:
         """Do what `play` does once it is said what each table is to do."""
         while _play(
             self.games, self._table, self._views, self.learners, self._seating, self._actions,
-            show_all, self._payments, *self.told,
+            show_all, *self.told,
         ):  # fmt: skip
             self._ask()
             show_all = False
