@@ -13,6 +13,7 @@ Bits and scalars that no field names are 0.
 """
 
 import functools
+import hashlib
 from typing import NamedTuple
 
 import numpy as np
@@ -84,6 +85,11 @@ FIELDS = (
     Field("exchanged", "exchanged_cards", MAX_SEATS, "cards swapped or drawn after it, by seat"),
     Field("order", "order", 8, "cards in the order of play, by card id, -1 for none yet"),
 )
+LAYOUT_HASH = hashlib.sha256(
+    repr([(field.group, field.name, field.size) for field in FIELDS]).encode()
+).hexdigest()[:16]
+"""Another layout has another one; kept in checkpoints beside the version."""
+
 _BIT_GROUPS = ("mine", "trick", "discards", "widow", "seat", "calls")
 _PRIVATE_GROUPS = ("discards", "widow", "bought", "exchanged")
 _GROUPS = tuple(dict.fromkeys(field.group for field in FIELDS))

@@ -267,12 +267,19 @@ def test_a_control_that_is_not_0_is_told(capsys):
     assert "WARNING: random against itself" in capsys.readouterr().out
 
 
+def test_weights_of_single_deals_are_measured_in_matches_of_any_length(checkpoint):
+    longer = {"deals": 5, "max_deals": 9}
+    for agent, other in ((checkpoint, "random"), ("random", checkpoint)):
+        row = evaluate(agent, [other], sets=2, rules="mini_3p", options=longer)[0]
+        assert row["options"] == longer
+
+
 def test_what_cannot_be_measured_is_refused(checkpoint, tmp_path):
     with pytest.raises(ValueError, match=r"plays mini_3p with 3 players: .* 4 players is none"):
         evaluate(checkpoint, ["random"], sets=2, num_players=4)
     with pytest.raises(ValueError, match=r"plays mini_3p with 3 players: standard with"):
         evaluate("random", [checkpoint], sets=2, rules="standard")
-    with pytest.raises(ValueError, match=r"plays mini_3p with 3 players: mini_3p with"):
+    with pytest.raises(ValueError, match=r"safetensors: must_trump: trained with False, here it"):
         enter([checkpoint], "mini_3p", {"must_trump": True})
     with pytest.raises(ValueError, match="num_players=9"):
         evaluate("random", ["random"], sets=2, num_players=9)
