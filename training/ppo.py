@@ -72,13 +72,13 @@ from nap_env.agents.network import Training, differences
 from nap_env.engine.state import GAME
 from training.checkpoint import load_log, load_state, replace, save_state, save_weights
 from training.config import MAY_CHANGE, Config, parse
-from training.evaluate import evaluate, measured
+from training.evaluate import MOST_SEED, evaluate, measured
 from training.provenance import commit, machine, versions
 from training.results import report
 from training.team import Team
 from training.trainer import Trainer
 
-HELD_OUT = 2**31 - 1
+HELD_OUT = MOST_SEED + 1
 """Seed of the deals on which the best network is chosen: none of training or of evaluation."""
 
 RECORD = str(GAME.descr)

@@ -18,8 +18,9 @@ from nap_env.presets import PRESETS, resolve
 from nap_env.rules import rules_table
 from training.arena import Entrant, enter, play
 from training.checkpoint import save_weights
-from training.evaluate import bootstrap_interval, evaluate, main, t_interval
+from training.evaluate import MOST_SEED, _deals, bootstrap_interval, evaluate, main, t_interval
 from training.network import new_weights
+from training.ppo import HELD_OUT
 from training.results import draw_matrix, report
 
 RANDOM = Entrant("random", "sampled", make("random"))
@@ -256,6 +257,18 @@ def test_every_pair_and_its_picture(checkpoint, tmp_path, capsys):
     assert [(row["agent"], row["against"]) for row in results] == pairs
     assert path.read_bytes().startswith(b"\x89PNG")
     draw_matrix(results[:1], path)  # a single agent makes a picture, too
+
+
+def test_no_seed_plays_the_held_out_deals(capsys):
+    blocks = (0, 2**31 - 1)  # the first and the last
+    asked = [_deals(seed, block) for seed in (0, MOST_SEED) for block in blocks]
+    assert asked == sorted(set(asked)) and all(seed % 2 for seed in asked)
+    assert _deals(HELD_OUT, 0) > asked[-1]
+    with pytest.raises(ValueError, match="seed=2147483648: 0 to 2147483647 are allowed"):
+        evaluate("random", ["passer"], sets=2, seed=HELD_OUT)
+    with pytest.raises(SystemExit):
+        main(["random", "--seed", "2147483648"])
+    assert "seed=2147483648" in capsys.readouterr().err
 
 
 def test_a_control_that_is_not_0_is_told(capsys):
