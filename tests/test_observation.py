@@ -15,7 +15,7 @@ from test_reference import overridden_rules
 from nap_env.actions import ACTIONS, NUM_ACTIONS
 from nap_env.batch import Batch
 from nap_env.game import Game
-from nap_env.observation import FIELDS, SIZES, Layout, layout
+from nap_env.observation import FIELDS, LAYOUT_HASH, LAYOUT_VERSION, SIZES, Layout, layout
 from nap_env.presets import PRESETS, resolve
 from nap_env.rules import Rules
 
@@ -69,6 +69,18 @@ def test_fields_do_not_overlap_and_fill_the_size(
     assert covered.sum() > shape.size - 64 * len(SIZES)
     assert shape.size == shape.num_bits + shape.num_scalars
     assert shape.size % 8 == 0
+
+
+HASHES = {1: "87e9bfd16ade094b"}
+"""By version of the layout, its hash."""
+
+
+def test_another_layout_has_another_version() -> None:
+    assert HASHES.get(LAYOUT_VERSION) == LAYOUT_HASH, (
+        "The layout of the observation has changed: raise LAYOUT_VERSION in "
+        "nap_env/observation.py, train or convert the networks in nap_env/agents/weights, and note "
+        f"here the version with its hash, {LAYOUT_HASH!r}."
+    )
 
 
 def test_layout_is_printed_from_the_fields() -> None:

@@ -67,7 +67,6 @@ def enter(
 
     Raises:
         ValueError: there is no such agent or checkpoint, or it cannot play this.
-        OSError: a file cannot be read.
     """
     networks = {}
     for name in names:

@@ -1,4 +1,7 @@
-"""What a run leaves on disk. A file is written beside its place, flushed, then moved there."""
+"""What a run leaves on disk. A file is written beside its place, flushed, then moved there.
+
+Weights and states end in a checksum of all before it: what is not whole is never loaded.
+"""
 
 import io
 import json
@@ -12,6 +15,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from nap_env.agents.network import Training, Weights, parts, widths_of
+from nap_env.agents.seal import SEAL, sealed, sealed_archive, unsealed
 
 
 def save_weights(path: Path, weights: Weights, training: Training) -> None:
@@ -20,24 +24,28 @@ def save_weights(path: Path, weights: Weights, training: Training) -> None:
         name: weights[at : at + int(np.prod(shape))].reshape(shape)
         for name, (at, shape) in parts(widths_of(training.num_features, training.hidden)).items()
     }
+    tensors["sha256"] = np.zeros(SEAL, np.uint8)  # bytes come last in the file
     metadata = {"training": json.dumps(asdict(training))}
-    replace(path, save(tensors, metadata))
+    replace(path, sealed(save(tensors, metadata)))
 
 
 def load_weights(path: Path) -> tuple[Weights, Training]:
     """Read a network's flat weights and what it plays.
 
     Raises:
-        ValueError: the file is not one of ours.
+        ValueError: the file is damaged, or not one of ours.
     """
+    unsealed(path)
     try:
         with safe_open(path, "np") as file:
             training = Training.of(json.loads(file.metadata()["training"]))
-            num_features = len(file.get_tensor("layers.0.weight"))
-            names = parts(widths_of(num_features, training.hidden))
+            names = parts(widths_of(training.num_features, training.hidden))
             weights = np.concatenate([file.get_tensor(name).ravel() for name in names])
-    except (SafetensorError, TypeError, KeyError, ValueError) as error:
-        raise ValueError(f"{path}: not a checkpoint of training.ppo: {error!r}") from None
+        training.check(weights)
+    except (SafetensorError, TypeError, KeyError):
+        raise ValueError(f"{path}: not weights that training.ppo wrote") from None
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
     return weights, training
 
 
@@ -47,26 +55,45 @@ def save_state(path: Path, state: dict[str, Any]) -> None:
 
     content = io.BytesIO()
     torch.save(state, content)
-    replace(path, content.getvalue())
+    replace(path, sealed_archive(content))
 
 
 def load_state(path: Path) -> dict[str, Any]:
     """Read what `save_state` wrote.
 
     Raises:
-        ValueError: the file is cut off, or not one of ours.
-        OSError: it cannot be read.
+        ValueError: the file is damaged, or not one of ours.
     """
     import torch
 
-    with path.open("rb") as file:
-        try:
-            state: dict[str, Any] = torch.load(file)
-        except Exception as error:  # what torch raises depends on where the file is broken
-            raise ValueError(f"{path}: not a whole state of training.ppo: {error}") from None
-    if not isinstance(state, dict) or "trainer" not in state:
-        raise ValueError(f"{path}: not a state of training.ppo")
+    content = io.BytesIO(unsealed(path))
+    try:
+        state: dict[str, Any] = torch.load(content)
+    except Exception:  # what torch raises depends on what else the file is
+        state = {}
+    if "trainer" not in state:
+        raise ValueError(f"{path}: not a state that training.ppo wrote")
     return state
+
+
+def load_log(path: Path) -> list[dict[str, float]]:
+    """Read metrics.jsonl, without a last line that was not written to its end.
+
+    Raises:
+        ValueError: another line is damaged.
+        OSError: the file cannot be read.
+    """
+    lines = []
+    for number, line in enumerate(path.read_bytes().split(b"\n")[:-1], 1):
+        try:
+            told = json.loads(line)
+        except ValueError:
+            told = None
+        whole = isinstance(told, dict) and {"decisions", "charts/deals"} <= told.keys()
+        if not whole or not all(isinstance(value, int | float) for value in told.values()):
+            raise ValueError(f"{path}:{number}: not a line of a log: mend it or delete it")
+        lines.append(told)
+    return lines
 
 
 def replace(path: Path, content: bytes) -> None:

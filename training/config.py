@@ -7,7 +7,7 @@ So there is one parser, which refuses unknown and ill-typed keys by name, and th
 import argparse
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -205,7 +205,7 @@ def parse(argv: Sequence[str]) -> Config:
 def _arguments(path: Path) -> list[str]:
     """Return the command-line arguments that a YAML file stands for."""
     try:
-        told = yaml.safe_load(path.read_text())
+        told = yaml.safe_load(path.read_bytes())
     except yaml.YAMLError as error:
         raise ValueError(f"{path}: not YAML: {error}") from None
     if told is None:
@@ -213,7 +213,12 @@ def _arguments(path: Path) -> list[str]:
     if not isinstance(told, dict):
         raise ValueError(f"{path}: must be lines of `key: value`")
     arguments = []
+    known = {"players", *(option.name for option in fields(Config))}
     for key, value in told.items():
+        if str(key).replace("-", "_") not in known:
+            raise ValueError(
+                f"{path}: {key}: not an option (of this version, which resumes no older run)"
+            )
         if key in ("config", "resume"):
             raise ValueError(f"{path}: {key}: belongs on the command line")
         if key == "options" and isinstance(value, dict):

@@ -32,7 +32,7 @@ from nap_env import __version__
 from nap_env.actions import BIDS, NUM_BIDS
 from nap_env.agents.network import NetworkAgent
 from nap_env.batch import Batch
-from nap_env.rules import Rules
+from nap_env.rules import Rules, whole
 from training.arena import Bools, Entrant, Floats, Plays, enter, play
 from training.config import JsonObject, Players, at_least
 from training.control_variate import (
@@ -53,6 +53,7 @@ REHEARSALS = 20  # for each set
 CONTROL_SHARE = 10  # one set in so many is also played by the agent against itself
 CONTROL_LEVEL = 0.999  # so that the control cries wolf once in a thousand rows
 MOST_BINS, FEWEST_BIDS = 5, 50  # bins of the calibration, and bids in a bin
+MOST_SEED = 2**31 - 1
 FORMATS = ("1-vs-rest", "rest-vs-1")
 
 
@@ -86,8 +87,7 @@ class Config:
 
     def __post_init__(self) -> None:
         """Refuse values that cannot be meant."""
-        if not 0 <= self.seed < 2**31:
-            raise ValueError(f"seed={self.seed}: must be from 0 to 2**31 - 1")
+        whole("seed", self.seed, 0, MOST_SEED)
         at_least(2, "sets", self.sets)  # an interval needs two
         at_least(0, "rehearsals", self.rehearsals or 0)
         if self.until_width is not None and not self.until_width > 0:
@@ -334,9 +334,9 @@ def evaluate(
         A row for each, as the JSON line has them.
 
     Raises:
-        ValueError: an agent, a checkpoint or rules that cannot be used, or do not fit.
-        OSError: a file cannot be read.
+        ValueError: an agent, a checkpoint, a seed or rules that cannot be used, or do not fit.
     """
+    whole("seed", seed, 0, MOST_SEED)  # ppo chooses the best network on deals above
     chosen, players, entrants = enter([agent, *against], rules, options, num_players)
     if every_pair:
         each = {policies[0].name: policies[0] for policies in entrants}.values()

@@ -3,7 +3,6 @@
 In `nap_env/agents/weights` the file makes an agent by its name, which plays without torch.
 """
 
-import io
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import tyro
 
-from nap_env.agents.network import save_network
+from nap_env.agents.network import packed
 from training.checkpoint import load_weights, replace
 
 
@@ -38,9 +37,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         if config.out.suffix != ".npz":
             raise ValueError(f"out={config.out}: must end in .npz")
         weights, training = load_weights(config.weights)
-        content = io.BytesIO()
-        save_network(content, weights, training, config.note)
-        replace(config.out, content.getvalue())
+        replace(config.out, packed(weights, training, config.note))
     except (OSError, ValueError) as error:
         sys.exit(str(error))
     size = config.out.stat().st_size

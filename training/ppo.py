@@ -10,6 +10,7 @@ A run folder holds
 | config.yaml, versions.json | what the run was told, and what it ran on |
 | metrics.jsonl, events.out.* | what is logged, as JSON lines and for TensorBoard |
 | results.json | the measurement at the end, as the last line of output |
+| lock | locked by the process that trains here, so that no other one does |
 
 `torchrun --nproc-per-node 2 -m training.ppo --threads 1` trains the same network as one process
 with two threads. Logs grow line by line; every other file is written beside its place and moved
@@ -54,27 +55,34 @@ import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext, suppress
+from itertools import count
 from pathlib import Path
 from threading import Event
 from typing import Any
 
 import numpy as np
 import torch
+from filelock import FileLock, Timeout
 from torch.utils.tensorboard import SummaryWriter
 from tqdm import tqdm
 
 from nap_env import __version__
-from training.checkpoint import load_state, replace, save_state, save_weights
-from training.config import MAY_CHANGE, parse
-from training.evaluate import evaluate, measured
+from nap_env.agents.network import Training, differences
+from nap_env.engine.state import GAME
+from training.checkpoint import load_log, load_state, replace, save_state, save_weights
+from training.config import MAY_CHANGE, Config, parse
+from training.evaluate import MOST_SEED, evaluate, measured
 from training.provenance import commit, machine, versions
 from training.results import report
 from training.team import Team
 from training.trainer import Trainer
 
-HELD_OUT = 2**31 - 1
+HELD_OUT = MOST_SEED + 1
 """Seed of the deals on which the best network is chosen: none of training or of evaluation."""
+
+RECORD = str(GAME.descr)
+"""What the games in a state are made of."""
 
 
 class Run:
@@ -90,32 +98,63 @@ class Run:
 
         Raises:
             ValueError: the folder holds another run, or a checkpoint that cannot be gone on with;
-                or its disk is too full.
+                another process trains in it; or its disk is too full.
             OSError: the folder cannot be made or written, or there is nothing in it to resume.
         """
         config = trainer.config
         self.trainer = trainer
         self._leads = trainer.team.rank == 0
         self._best, self._measured = -np.inf, 0  # `_measured` in decisions
-        name = config.config.stem if config.config else "default"
-        self.folder = (
-            config.resume
-            or config.run_dir
-            or Path("runs", f"{name}-{config.seed}-{time.strftime('%Y%m%d-%H%M%S')}")
-        )
+        named = config.resume or config.run_dir
+        self.folder = named or (new_folder(config) if self._leads else Path())
+        begun = self._take_folder()
+        try:
+            self._begin(begun)
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self, begun: bool) -> None:
+        """Go on with the run in the folder, or begin one; write the first checkpoint."""
+        config = self.trainer.config
         restarted = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0"
-        begun = (self.folder / "state.pt").exists()
         if config.resume or (begun and restarted):
             self._resume()
         elif begun:
             raise ValueError(f"run_dir={self.folder}: holds a run; --resume goes on with it")
         if self._leads:
-            (self.folder / "checkpoints").mkdir(parents=True, exist_ok=True)
+            (self.folder / "checkpoints").mkdir(exist_ok=True)
             config.save(self.folder / "config.yaml")
             _save_json(self.folder / "versions.json", where_from())
         self.save()
         if self._leads:
             self._check_disk()
+
+    def _take_folder(self) -> bool:
+        """Lock the folder until `close`, or until this process ends; return whether it has a run.
+
+        Every process of the team must call it; the first one looks and locks.
+        """
+        taken = begun = False
+        if self._leads:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock = FileLock(self.folder / "lock")
+            try:
+                self._lock.acquire(timeout=0)
+            except Timeout:
+                taken = True
+            begun = (self.folder / "state.pt").exists()
+        team = self.trainer.team
+        if team.any(taken):
+            raise ValueError(
+                f"run_dir={self.folder}: another process trains there: stop it, or wait for its end"
+            )
+        return team.any(begun)
+
+    def close(self) -> None:
+        """Let another process train in the folder."""
+        if self._leads:
+            self._lock.release()
 
     def _check_disk(self) -> None:
         """Refuse to begin what the disk cannot hold: new files stand beside old ones for a time."""
@@ -132,23 +171,48 @@ class Run:
 
     def _resume(self) -> None:
         """Go on from the last checkpoint."""
-        config = self.trainer.config
-        state = load_state(self.folder / "state.pt")
-        for name, value in config.told().items():
+        trainer, config = self.trainer, self.trainer.config
+        path = self.folder / "state.pt"
+        state = load_state(path)
+        try:
+            self._check(state)
+            trainer.resume(state["trainer"])
+            self._measured = state["measured"]
+            if state["config"]["against"] == list(config.against):  # else it was best at another
+                self._best = state["best"]
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+        except (KeyError, TypeError, AttributeError, RuntimeError):
+            raise ValueError(f"{path}: something is missing in it: begin a new run") from None
+        path = self.folder / "metrics.jsonl"
+        if self._leads and path.exists():  # a run may have been stopped before its first update
+            before = [line for line in load_log(path) if line["decisions"] <= trainer.decisions]
+            replace(path, "".join(json.dumps(line) + "\n" for line in before).encode())
+
+    def _check(self, state: dict[str, Any]) -> None:
+        """Refuse to go on with a state of another run, or of another nap_env.
+
+        Raises:
+            ValueError: says what differs.
+        """
+        for name, value in self.trainer.config.told().items():
             before = state["config"].get(name)
             if value != before and name not in MAY_CHANGE:
                 raise ValueError(
                     f"{name}={value}: the run began with {before}; "
                     f"only these may change: {', '.join(MAY_CHANGE)}"
                 )
-        self.trainer.resume(state["trainer"])
-        self._measured = state["measured"]
-        if state["config"]["against"] == list(config.against):  # else it was best at something else
-            self._best = state["best"]
-        path = self.folder / "metrics.jsonl"
-        if self._leads and path.exists():  # a run may have been stopped before its first update
-            lines = path.read_text().splitlines()[: self.trainer.updates]  # later ones come again
-            replace(path, "".join(f"{line}\n" for line in lines).encode())
+        told, now = state["trainer"], self.trainer.state()
+        training = Training.of(told["training"])
+        for trained, today in zip(training.content, self.trainer.training.content, strict=True):
+            if changed := differences(trained, today):
+                raise ValueError(f"{changed}: begin a new run")
+        training.check(told["weights"].numpy())
+        training.check(told["average"].numpy())
+        if state["record"] != RECORD:
+            raise ValueError("its games are those of another nap_env: begin a new run")
+        if told["games"].shape != now["games"].shape:
+            raise ValueError("its games do not fit: go on with as many processes as before")
 
     def save(self) -> None:
         """Write a checkpoint; every process of the team must call it."""
@@ -159,6 +223,7 @@ class Run:
             return
         state = {
             "config": config.told(),
+            "record": RECORD,
             "trainer": state,
             "best": self._best,
             "measured": self._measured,
@@ -212,6 +277,18 @@ class Run:
             self._best = mean
             self._save_weights("best.safetensors")
         return metrics
+
+
+def new_folder(config: Config) -> Path:
+    """Make a folder for a run that names none; two runs never get the same one."""
+    name = config.config.stem if config.config else "default"
+    folder = first = Path("runs", f"{name}-{config.seed}-{time.strftime('%Y%m%d-%H%M%S')}")
+    for number in count(2):
+        with suppress(FileExistsError):
+            folder.mkdir(parents=True)
+            break
+        folder = first.with_name(f"{first.name}-{number}")
+    return folder
 
 
 def _save_json(path: Path, told: dict[str, Any]) -> None:
@@ -322,37 +399,38 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(error, file=sys.stderr)
         sys.exit(2)
     trainer = run.trainer
-    try:
-        finished = train(run)
-    except (FloatingPointError, OSError) as error:
-        if team.rank == 0:
-            print(f"{error}; {run.folder} holds the checkpoint before it", file=sys.stderr)
-        sys.exit(1)
-    finally:
-        team.leave()
-    if team.rank:
-        return
-    # The same deals after every run, so that runs compare.
-    weights = run.folder / "last.safetensors"
-    results = [
-        result
-        for rules, num_players in (trainer.tables if finished else [])
-        for result in evaluate(
-            str(weights),
-            config.against,
-            sets=config.eval_sets,
-            rules=rules,
-            num_players=num_players,
-        )
-    ]
-    told = {
-        "run_dir": str(run.folder),
-        "finished": finished,
-        "decisions": trainer.decisions,
-        "deals": trainer.deals,
-        "seconds": round(time.perf_counter() - start, 1),
-    }
-    _save_json(run.folder / "results.json", {"results": results, **told})
+    with closing(run):
+        try:
+            finished = train(run)
+        except (FloatingPointError, OSError) as error:
+            if team.rank == 0:
+                print(f"{error}; {run.folder} holds the checkpoint before it", file=sys.stderr)
+            sys.exit(1)
+        finally:
+            team.leave()
+        if team.rank:
+            return
+        # The same deals after every run, so that runs compare.
+        weights = run.folder / "last.safetensors"
+        results = [
+            result
+            for rules, num_players in (trainer.tables if finished else [])
+            for result in evaluate(
+                str(weights),
+                config.against,
+                sets=config.eval_sets,
+                rules=rules,
+                num_players=num_players,
+            )
+        ]
+        told = {
+            "run_dir": str(run.folder),
+            "finished": finished,
+            "decisions": trainer.decisions,
+            "deals": trainer.deals,
+            "seconds": round(time.perf_counter() - start, 1),
+        }
+        _save_json(run.folder / "results.json", {"results": results, **told})
     report(results, **told)
 
 

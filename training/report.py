@@ -18,6 +18,8 @@ import numpy as np
 import tyro
 import yaml
 
+from training.checkpoint import load_log
+
 POINTS = 400  # of a curve, at most: means of neighbouring updates
 
 PLOTS = (  # title, unit, prefixes of the tags; a tag's rest is its label
@@ -128,6 +130,17 @@ def results_of(results: Sequence[dict[str, Any]]) -> str:
     return f"<table><tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr>{rows}</table>"
 
 
+def _mapping(path: Path) -> dict[str, Any]:
+    """Read a file of YAML or JSON."""
+    try:
+        told = (yaml.safe_load if path.suffix == ".yaml" else json.loads)(path.read_bytes())
+    except (yaml.YAMLError, ValueError):
+        told = None
+    if not isinstance(told, dict):
+        raise ValueError(f"{path}: not what a run writes")
+    return told
+
+
 def page(run: Path) -> str:
     """Return the page of a run.
 
@@ -135,13 +148,12 @@ def page(run: Path) -> str:
         OSError: a file is missing.
         ValueError: a file is not what a run writes, or nothing has been logged yet.
     """
-    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    lines = load_log(run / "metrics.jsonl")
     if not lines:
-        raise ValueError("nothing has been logged yet")
-    told = yaml.safe_load((run / "config.yaml").read_text())
-    where = json.loads((run / "versions.json").read_text())
+        raise ValueError(f"{run}: nothing has been logged yet")
+    told, where = _mapping(run / "config.yaml"), _mapping(run / "versions.json")
     end = run / "results.json"
-    results = json.loads(end.read_text())["results"] if end.exists() else []
+    results = _mapping(end)["results"] if end.exists() else []
     found = {title: curves(lines, prefixes) for title, _, prefixes in PLOTS}
     labels = dict.fromkeys(label for lines_of in found.values() for label in lines_of)
     colours = {label: f"C{number % 10}" for number, label in enumerate(labels)}
@@ -176,10 +188,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     out = config.out or config.run / "report.html"
     try:
         out.write_text(page(config.run))
-    except OSError as error:
+    except (OSError, ValueError) as error:
         sys.exit(str(error))
-    except (ValueError, KeyError) as error:
-        sys.exit(f"{config.run}: {error}")
+    except KeyError as error:
+        sys.exit(f"{config.run}: {error} is missing")
     print(out)
 
 

@@ -286,16 +286,7 @@ class Trainer:
         }
 
     def resume(self, state: dict[str, Any]) -> None:
-        """Go on from what `state` returned.
-
-        Raises:
-            ValueError: the network was trained on another layout of the observation.
-        """
-        layout_version = state["training"]["layout_version"]
-        if layout_version != LAYOUT_VERSION:
-            raise ValueError(
-                f"trained on observation layout {layout_version}, this nap_env has {LAYOUT_VERSION}"
-            )
+        """Go on from what `state` returned."""
         self.weights[:] = state["weights"].numpy()
         self.average[:] = state["average"].numpy()
         self.past = [weights.numpy() for weights in state["past"]]

@@ -11,14 +11,14 @@ The width before the first layer is the number of features. What the seat sees i
 what is needed.
 """
 
+import io
 import json
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, Any
-from zipfile import BadZipFile
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,13 +27,14 @@ from nap_env.actions import NUM_ACTIONS
 from nap_env.agents.agent import Ints, SeatedAgent
 from nap_env.agents.features import entries, write_decision
 from nap_env.agents.matrix import LANES, add_product, add_scaled, dot
+from nap_env.agents.seal import sealed_archive, unsealed
 from nap_env.engine.kernel import kernel
 from nap_env.engine.state import draw
 from nap_env.engine.step import legal_action
 from nap_env.games import Games
-from nap_env.observation import LAYOUT_VERSION, layout
+from nap_env.observation import LAYOUT_HASH, LAYOUT_VERSION, layout
 from nap_env.presets import resolve
-from nap_env.rules import Rules
+from nap_env.rules import Bid, Rules
 
 NUM_HEADS = NUM_ACTIONS + 1
 VALUE_HEAD = NUM_ACTIONS
@@ -46,6 +47,14 @@ POLICIES = ("sampled", "argmax")
 _DRAWS = 1 << 30
 
 Weights = npt.NDArray[np.float32]
+
+MATCH_LENGTH = ("deals", "target", "max_deals")
+"""Options that decide only how many deals a match has,"""
+
+OF_THE_MATCH = ("scores", "deals_left")
+"""and the fields of the observation that show it, 0 in single deals."""
+
+_Row = TypeVar("_Row", Bid, Rules)
 
 
 @dataclass(frozen=True)
@@ -61,6 +70,11 @@ class Training:
         hidden: width of each hidden layer.
         layout_version: of the observation.
         suits_in_order: whether it sees the suits in the order of `nap_env.agents.features`.
+        layout_hash: of the observation.
+        content: what the names and options meant when it was trained, by default today.
+
+    Raises:
+        ValueError: rules or options are impossible, or the observation has another layout today.
     """
 
     rules: tuple[str, ...]
@@ -69,12 +83,38 @@ class Training:
     hidden: tuple[int, ...]
     layout_version: int
     suits_in_order: bool
+    layout_hash: str = LAYOUT_HASH
+    content: tuple[Rules, ...] = ()
+
+    def __post_init__(self) -> None:
+        if (self.layout_version, self.layout_hash) != (LAYOUT_VERSION, LAYOUT_HASH):
+            raise ValueError(
+                f"trained on observation layout {self.layout_version} ({self.layout_hash}), "
+                f"this nap_env has {LAYOUT_VERSION} ({LAYOUT_HASH}): train again"
+            )
+        if not self.content:
+            content = tuple(resolve(name, self.options) for name in self.rules)
+            object.__setattr__(self, "content", content)
 
     @staticmethod
-    def of(told: dict[str, Any]) -> "Training":
-        """Read what `asdict` and JSON have made of one."""
+    def of(told: Mapping[str, Any]) -> "Training":
+        """Read what `asdict`, and perhaps JSON, have made of one.
+
+        Options that it does not name were no options yet; their defaults leave the game as it was.
+
+        Raises:
+            ValueError: it was made by another version of this package, or is as for `Training`.
+        """
+        names = {field.name for field in fields(Training)}
+        if told.keys() != names:
+            changed = ", ".join(sorted(names ^ told.keys()))
+            raise ValueError(f"written by another nap_env, which differs in {changed}: train again")
         lists = {name: tuple(told[name]) for name in ("rules", "num_players", "hidden")}
-        return Training(**told | lists)
+        content = tuple(
+            _restored(Rules, {**rules, "bids": [_restored(Bid, bid) for bid in rules["bids"]]})
+            for rules in told["content"]
+        )
+        return Training(**{**told, **lists, "content": content})
 
     @property
     def tables(self) -> list[tuple[Rules, int]]:
@@ -83,7 +123,7 @@ class Training:
         Raises:
             ValueError: rules, options or numbers of players that are impossible.
         """
-        rules = [resolve(name, self.options) for name in self.rules]
+        rules = self.content
         for each in rules:
             if not set(self.num_players) & set(_seated(each)):
                 each.check_players(self.num_players[0])
@@ -106,15 +146,24 @@ class Training:
         """Return the one table of these rules and players, None: whatever it plays.
 
         Raises:
-            ValueError: there is none, or there are several.
+            ValueError: there is none, or there are several; or the rules, those of today if None,
+                differ from what it was trained under in more than the length of a match.
         """
         found = [
             (each, n)
             for each, n in self.tables
-            if rules in (None, each) and num_players in (None, n)
+            if (rules is None or rules.name == each.name) and num_players in (None, n)
         ]
         if len(found) == 1:
-            return found[0]
+            trained, players = found[0]
+            rules = rules or resolve(trained.name, self.options)
+            changed = differences(trained, rules, () if shows_match(trained) else MATCH_LENGTH)
+            if changed:
+                raise ValueError(
+                    f"{changed}; seat it at {trained.name} with options "
+                    f"{json.dumps(trained.options)}, or train a network for these rules"
+                )
+            return rules, players
         options = f" with {self.options}" if self.options else ""
         asked = " with ".join(
             [rules.name if rules else "any rules", f"{num_players or 'any'} players"]
@@ -123,6 +172,53 @@ class Training:
             f"plays {' '.join(self.rules)}{options} with {' '.join(map(str, self.num_players))} "
             f"players: {asked} is {'not one' if found else 'none'} of these tables"
         )
+
+    def check(self, weights: Weights) -> None:
+        """Refuse what are not the weights, float32 (num_weights,), of such a network.
+
+        Raises:
+            ValueError: their number is another one, or one of them is not a finite number.
+        """
+        needed = (num_weights(widths_of(self.num_features, self.hidden)),)
+        if weights.shape != needed:
+            raise ValueError(f"weights: {weights.shape}, {needed} are needed")
+        broken = int(np.count_nonzero(~np.isfinite(weights)))
+        if broken:
+            raise ValueError(f"weights: {broken} of them are not finite numbers: train again")
+
+
+def shows_match(rules: Rules) -> bool:
+    """Return whether the fields OF_THE_MATCH are ever anything but 0."""
+    return rules.pool_start > 0 or (rules.deals or rules.max_deals) > 1
+
+
+def differences(trained: Rules, today: Rules, besides: Sequence[str] = ()) -> str:
+    """Say option by option in what rules differ, leaving out those `besides`."""
+    before, now = (
+        {
+            **asdict(rules),
+            "bids": [bid.name for bid in rules.bids],
+            **{
+                f"{column} of {bid.name}": value
+                for bid in rules.bids
+                for column, value in asdict(bid).items()
+            },
+        }
+        for rules in (trained, today)
+    )
+    return "; ".join(
+        f"{name}: trained with {before[name]!r}, here it is {now[name]!r}"
+        for name in before
+        if name in now and name not in besides and before[name] != now[name]
+    )
+
+
+def _restored(kind: type[_Row], told: Mapping[str, Any]) -> _Row:
+    """Return the row that `asdict` and JSON have made a mapping of."""
+    unknown = told.keys() - {field.name for field in fields(kind)}
+    if unknown:
+        raise ValueError(f"trained under {', '.join(sorted(unknown))}, no option of today's rules")
+    return kind(**told)
 
 
 def _seated(rules: Rules) -> range:
@@ -340,25 +436,22 @@ class NetworkAgent(SeatedAgent):
             num_players: the same.
 
         Raises:
-            ValueError: weights, policy or table do not fit, or the observation has another layout
-                today.
+            ValueError: weights, policy or table do not fit.
         """
         if policy not in POLICIES:
             raise ValueError(f"policy={policy!r}: allowed are {', '.join(POLICIES)}")
-        if training.layout_version != LAYOUT_VERSION:
-            raise ValueError(
-                f"trained on observation layout {training.layout_version}, "
-                f"this nap_env has {LAYOUT_VERSION}"
-            )
+        training.check(weights)
         self.training, self.policy = training, policy
         super().__init__(*training.table(rules, num_players))
         form = training.observation_layout
         seen = layout(self.rules, self.num_players, form)
         self._widths = widths_of(seen.size, training.hidden)
-        if weights.shape != (num_weights(self._widths),):
-            raise ValueError(f"weights: {weights.shape}, ({num_weights(self._widths)},) are needed")
         self._weights = np.ascontiguousarray(weights, np.float32)
         self._entries = entries(seen)
+        trained = next(each for each in training.content if each.name == self.rules.name)
+        if not shows_match(trained):  # in longer matches it plays as in a single deal
+            for name in OF_THE_MATCH:
+                self._entries["factor"][seen.slice(name)] = 0
         self._factors = np.ascontiguousarray(self._entries["factor"])
         self._views = seen.new_view()
 
@@ -388,10 +481,11 @@ class NetworkAgent(SeatedAgent):
         return self.answer(games, rows)[0]
 
 
-def save_network(file: IO[bytes] | Path, weights: Weights, training: Training, note: str) -> None:
-    """Write a network as an npz file; `note` says how it came about."""
-    told = json.dumps(asdict(training))
-    np.savez_compressed(file, weights=weights, training=told, note=note)
+def packed(weights: Weights, training: Training, note: str) -> bytes:
+    """Return a network as the content of an npz file; `note` says how it came about."""
+    content = io.BytesIO()
+    np.savez_compressed(content, weights=weights, training=json.dumps(asdict(training)), note=note)
+    return sealed_archive(content)
 
 
 def load_network(
@@ -400,18 +494,18 @@ def load_network(
     rules: Rules | None = None,
     num_players: int | None = None,
 ) -> NetworkAgent:
-    """Read a network that `save_network` wrote, and seat it.
+    """Read a network that was `packed`, and seat it.
 
     Raises:
-        ValueError: the file is not one of these, or it does not play this.
+        ValueError: the file is damaged, it is not one of these, or it does not play this.
     """
+    content = unsealed(path)
     try:
-        with path.open("rb") as opened, np.load(opened) as file:
-            training = Training.of(json.loads(str(file["training"])))
-            weights = file["weights"]
-    except (KeyError, TypeError, ValueError, OSError, EOFError, BadZipFile) as error:
-        raise ValueError(f"{path}: not an exported network: {error!r}") from None
+        with np.load(io.BytesIO(content)) as file:
+            told, weights = json.loads(str(file["training"])), file["weights"]
+    except (KeyError, ValueError):
+        raise ValueError(f"{path}: not a network that training.export wrote") from None
     try:
-        return NetworkAgent(weights, training, policy, rules, num_players)
+        return NetworkAgent(weights, Training.of(told), policy, rules, num_players)
     except ValueError as error:
-        raise ValueError(f"{path.stem}: {error}") from None
+        raise ValueError(f"{path.name}: {error}") from None

@@ -1,8 +1,10 @@
 """Networks as players: what they say, what they choose, and what they refuse."""
 
 import copy
+import io
 import json
 import pickle
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -16,9 +18,10 @@ from nap_env.agents.network import (
     Training,
     load_network,
     num_weights,
-    save_network,
+    packed,
     widths_of,
 )
+from nap_env.agents.seal import sealed_archive
 from nap_env.batch import Batch
 from nap_env.observation import LAYOUT_VERSION
 from nap_env.presets import PRESETS
@@ -112,7 +115,7 @@ def test_the_twin_of_a_deal_with_other_suits_gets_the_same_answer():
 def test_a_file_keeps_it(tmp_path):
     plan = training("pub", 3, options={"must_trump": True})
     agent = NetworkAgent(weights_for(plan), plan, "argmax")
-    save_network(tmp_path / "it.npz", weights_for(plan), plan, "made by hand")
+    (tmp_path / "it.npz").write_bytes(packed(weights_for(plan), plan, "made by hand"))
     again = load_network(tmp_path / "it.npz", "argmax")
     assert again.training == plan
     games = games_of(plan)
@@ -156,17 +159,95 @@ def test_what_does_not_fit_is_refused(tmp_path):
         NetworkAgent(weights_for(plan), plan, "best")
     with pytest.raises(ValueError, match=r"weights: \(3,\)"):
         NetworkAgent(np.zeros(3, np.float32), plan)
-    with pytest.raises(ValueError, match="trained on observation layout 0"):
-        NetworkAgent(weights_for(plan), training(layout_version=0))
+    broken = weights_for(plan)
+    broken[[3, 5]] = np.nan, np.inf
+    with pytest.raises(ValueError, match="weights: 2 of them are not finite numbers"):
+        NetworkAgent(broken, plan)
+    for other in ({"layout_version": 0}, {"layout_hash": "another"}):
+        with pytest.raises(ValueError, match=r"trained on observation layout .*: train again"):
+            training(**other)
     with pytest.raises(ValueError, match=r"hidden=\(20,\): widths must be multiples of 16"):
         widths_of(496, (20,))
-    save_network(tmp_path / "it.npz", weights_for(plan), plan, "")
-    whole = (tmp_path / "it.npz").read_bytes()
-    half, changed = whole[: len(whole) // 2], whole[:400] + b"changed" + whole[407:]
-    for broken in (b"", b"not a file", half, changed):
-        (tmp_path / "it.npz").write_bytes(broken)
-        with pytest.raises(ValueError, match=r"it\.npz: not an exported network"):
+    for name in ("weights", "training"):
+        arrays = {"weights": weights_for(plan), "training": json.dumps(asdict(plan))}
+        content = io.BytesIO()
+        np.savez(content, **{key: value for key, value in arrays.items() if key != name})
+        (tmp_path / "it.npz").write_bytes(sealed_archive(content))
+        with pytest.raises(ValueError, match=r"it\.npz: not a network that training\.export wrote"):
             load_network(tmp_path / "it.npz")
-    np.savez(tmp_path / "other.npz", weights=np.zeros(3), training=json.dumps({"rules": "pub"}))
-    with pytest.raises(ValueError, match=r"other\.npz: not an exported network"):
-        load_network(tmp_path / "other.npz")
+
+
+NAP_PAYS_12 = {"pay": {"nap": [12, 5]}}
+
+
+def test_it_plays_only_under_the_rules_of_its_training(tmp_path, monkeypatch):
+    plan = training(options={"must_trump": True})
+    path, before = tmp_path / "it.npz", PRESETS["standard"]
+    path.write_bytes(packed(weights_for(plan), plan, ""))
+    with pytest.raises(ValueError, match=(
+        r"^it\.npz: must_trump: trained with True, here it is False; win of nap: trained with 10, "
+        r'here it is 12; seat it at standard with options \{"must_trump": true\}, or train a'
+    )):  # fmt: skip
+        load_network(path, "argmax", before.with_options(NAP_PAYS_12), 4)
+    # The preset itself has changed since: what it says today is refused, what it said is played.
+    monkeypatch.setitem(PRESETS, "standard", before.with_options(NAP_PAYS_12))
+    for today in (None, PRESETS["standard"].with_options({"must_trump": True})):
+        with pytest.raises(ValueError, match=(
+            r"win of nap: trained with 10, here it is 12; seat it at standard with options "
+            r'\{"must_trump": true, "pay": \{"nap": \[10, 5\]\}\}'
+        )):  # fmt: skip
+            load_network(path, "argmax", today, 4)
+    agent = load_network(path, "argmax", before.with_options({"must_trump": True}), 4)
+    assert agent.rules.bids == before.bids
+
+
+def test_an_option_that_is_newer_than_the_file_counts_as_its_default():
+    plan = training("pub")
+    told = json.loads(json.dumps(asdict(plan)))
+    del told["content"][0]["pool_revoke"], told["content"][0]["bids"][0]["overtrick"]
+    assert Training.of(told) == plan
+    del told["content"][0]["joker"]  # which the table has
+    with pytest.raises(ValueError, match="joker: trained with False, here it is True"):
+        Training.of(told).table(PRESETS["pub"], 4)
+    told["content"][0]["hats"] = 3
+    with pytest.raises(ValueError, match="trained under hats, no option of today's rules"):
+        Training.of(told)
+    del told["content"]
+    with pytest.raises(ValueError, match="written by another nap_env, which differs in content"):
+        Training.of(told)
+
+
+LONGER = {"deals": 5, "max_deals": 9}
+
+
+@pytest.mark.parametrize("match", [LONGER, {"deals": None, "target": 9}], ids=["deals", "target"])
+def test_trained_on_single_deals_it_plays_every_deal_of_a_match_like_one(match):
+    plan = training("parlett")
+    deal = {"dealer": 3, "hands": [
+        "AC KC QC 2D 3H".split(), "4C 5D 6H 7S 8S".split(), "9D 9H 9S TD TH".split(),
+        "JD JH JS QD QH".split(),
+    ]}  # fmt: skip
+    said = []
+    for options, scores in (({}, [0, 0, 0, 0]), (match, [90, -20, 8, -78])):
+        rules = PRESETS["parlett"].with_options(options)
+        agent = NetworkAgent(weights_for(plan), plan, "argmax", rules, 4)
+        assert agent.rules == rules
+        games = Batch(rules, 4, 1, seed=0)
+        games.set_deals([{**deal, "scores": scores}])
+        said.append(agent.answer(games, np.zeros(1, np.intp)))
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("options", [LONGER, {"pool_start": 2}], ids=["deals", "pool_start"])
+def test_what_has_seen_the_match_plays_only_matches_of_that_length(options):
+    plan = training("parlett", options=options)
+    rules = PRESETS["parlett"].with_options(options)
+    agent = NetworkAgent(weights_for(plan), plan, "argmax", rules, 4)
+    games = games_of(plan, 1)
+    said = []
+    for score in (0, 50):
+        games.set_deals([{"dealer": 0, "scores": [score, -score, 0, 0]}])
+        said.append(agent.answer(games, np.zeros(1, np.intp))[1][0])
+    assert said[0] != said[1]
+    with pytest.raises(ValueError, match=r"deals: trained with \d, here it is 6"):
+        NetworkAgent(weights_for(plan), plan, "argmax", rules.with_options({"deals": 6}), 4)

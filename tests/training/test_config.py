@@ -90,6 +90,23 @@ def test_wrong_file_stops_with_the_name(run_yaml, capsys, text, named):
     assert not output.out
 
 
+def test_a_run_with_options_of_an_older_version_is_refused_by_name(tmp_path, capsys):
+    (tmp_path / "config.yaml").write_text("seed: 3\nluck: 0.5\n")
+    with pytest.raises(SystemExit) as stop:
+        parse(["--resume", str(tmp_path)])
+    assert stop.value.code == 2
+    said = f"{tmp_path / 'config.yaml'}: luck: not an option (of this version, which resumes no"
+    assert said in capsys.readouterr().err
+
+
+def test_a_damaged_file_is_refused_by_name(tmp_path, capsys):
+    (tmp_path / "it.yaml").write_bytes(b"seed: \xff\x00")
+    with pytest.raises(SystemExit) as stop:
+        parse(["--config", str(tmp_path / "it.yaml")])
+    assert stop.value.code == 2
+    assert f"{tmp_path / 'it.yaml'}: not YAML" in capsys.readouterr().err
+
+
 def test_missing_file(capsys):
     with pytest.raises(SystemExit) as stop:
         parse(["--config", "nowhere.yaml"])

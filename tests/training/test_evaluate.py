@@ -18,8 +18,9 @@ from nap_env.presets import PRESETS, resolve
 from nap_env.rules import rules_table
 from training.arena import Entrant, enter, play
 from training.checkpoint import save_weights
-from training.evaluate import bootstrap_interval, evaluate, main, t_interval
+from training.evaluate import MOST_SEED, _deals, bootstrap_interval, evaluate, main, t_interval
 from training.network import new_weights
+from training.ppo import HELD_OUT
 from training.results import draw_matrix, report
 
 RANDOM = Entrant("random", "sampled", make("random"))
@@ -258,6 +259,18 @@ def test_every_pair_and_its_picture(checkpoint, tmp_path, capsys):
     draw_matrix(results[:1], path)  # a single agent makes a picture, too
 
 
+def test_no_seed_plays_the_held_out_deals(capsys):
+    blocks = (0, 2**31 - 1)  # the first and the last
+    asked = [_deals(seed, block) for seed in (0, MOST_SEED) for block in blocks]
+    assert asked == sorted(set(asked)) and all(seed % 2 for seed in asked)
+    assert _deals(HELD_OUT, 0) > asked[-1]
+    with pytest.raises(ValueError, match="seed=2147483648: 0 to 2147483647 are allowed"):
+        evaluate("random", ["passer"], sets=2, seed=HELD_OUT)
+    with pytest.raises(SystemExit):
+        main(["random", "--seed", "2147483648"])
+    assert "seed=2147483648" in capsys.readouterr().err
+
+
 def test_a_control_that_is_not_0_is_told(capsys):
     results = evaluate("random", ["passer"], sets=20)
     report(results)
@@ -267,12 +280,19 @@ def test_a_control_that_is_not_0_is_told(capsys):
     assert "WARNING: random against itself" in capsys.readouterr().out
 
 
+def test_weights_of_single_deals_are_measured_in_matches_of_any_length(checkpoint):
+    longer = {"deals": 5, "max_deals": 9}
+    for agent, other in ((checkpoint, "random"), ("random", checkpoint)):
+        row = evaluate(agent, [other], sets=2, rules="mini_3p", options=longer)[0]
+        assert row["options"] == longer
+
+
 def test_what_cannot_be_measured_is_refused(checkpoint, tmp_path):
     with pytest.raises(ValueError, match=r"plays mini_3p with 3 players: .* 4 players is none"):
         evaluate(checkpoint, ["random"], sets=2, num_players=4)
     with pytest.raises(ValueError, match=r"plays mini_3p with 3 players: standard with"):
         evaluate("random", [checkpoint], sets=2, rules="standard")
-    with pytest.raises(ValueError, match=r"plays mini_3p with 3 players: mini_3p with"):
+    with pytest.raises(ValueError, match=r"safetensors: must_trump: trained with False, here it"):
         enter([checkpoint], "mini_3p", {"must_trump": True})
     with pytest.raises(ValueError, match="num_players=9"):
         evaluate("random", ["random"], sets=2, num_players=9)

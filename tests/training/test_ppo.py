@@ -17,8 +17,9 @@ import torch
 
 from nap_env.actions import FIRST_BID, action_id
 from nap_env.agents.network import chips_per_reward
+from nap_env.presets import PRESETS
 from training import ppo
-from training.checkpoint import load_state, load_weights
+from training.checkpoint import load_log, load_state, load_weights, save_state
 from training.config import MAY_CHANGE, Config
 from training.team import Team
 from training.trainer import Trainer
@@ -370,6 +371,7 @@ def test_a_run_that_goes_on_further_is_measured_further(tmp_path, monkeypatch):
     run.trainer.decisions = 1000
     assert run.measure()
     run.save()
+    run.close()
     run = tiny_run(resume=tmp_path, total_decisions=2000, eval_times=4)
     run.trainer.decisions = 1499
     assert not run.measure()
@@ -383,6 +385,7 @@ def test_what_was_best_against_others_is_not_the_best_any_more(tmp_path, monkeyp
     run.trainer.decisions = 1300
     run.measure()
     run.save()
+    run.close()
     run = tiny_run(resume=tmp_path, against=("random",))
     run.trainer.decisions = 2500
     run.trainer.weights[:] = 2
@@ -391,16 +394,105 @@ def test_what_was_best_against_others_is_not_the_best_any_more(tmp_path, monkeyp
 
 
 def test_a_run_stopped_before_its_first_update_goes_on(tmp_path):
-    tiny_run(run_dir=tmp_path)
+    tiny_run(run_dir=tmp_path).close()
     assert not (tmp_path / "metrics.jsonl").exists()
     assert tiny_run(resume=tmp_path).trainer.updates == 0
 
 
-def test_the_games_of_another_layout_are_refused(tmp_path, monkeypatch):
-    tiny_run(run_dir=tmp_path)
-    monkeypatch.setattr("training.trainer.LAYOUT_VERSION", 999)
-    with pytest.raises(ValueError, match="this nap_env has 999"):
+def changed_state(folder, change):
+    """Make a new run, change something in its state, and go on; return what is said against it."""
+    tiny_run(run_dir=folder).close()
+    state = load_state(folder / "state.pt")
+    change(state, state["trainer"])
+    save_state(folder / "state.pt", state)
+    with pytest.raises(ValueError) as error:
+        tiny_run(resume=folder)
+    said = str(error.value)
+    assert said.startswith(f"{folder / 'state.pt'}: ")
+    return said
+
+
+def test_the_state_of_another_nap_env_is_refused(tmp_path):
+    said = changed_state(tmp_path / "0", lambda _, told: told["training"].update(layout_version=9))
+    assert "trained on observation layout 9" in said and "train again" in said
+    said = changed_state(tmp_path / "1", lambda state, _: state.update(record="other"))
+    assert "its games are those of another nap_env: begin a new run" in said
+
+
+def test_a_run_does_not_go_on_under_other_rules(tmp_path, monkeypatch):
+    tiny_run(run_dir=tmp_path).close()
+    changed = PRESETS["standard"].with_options({"pay": {"nap": [12, 5]}, "deals": 3})
+    monkeypatch.setitem(PRESETS, "standard", changed)
+    said = (
+        r"state\.pt: deals: trained with 1, here it is 3; "
+        "win of nap: trained with 10, here it is 12: begin a new run"
+    )
+    with pytest.raises(ValueError, match=said):
         tiny_run(resume=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (lambda told: told.update(games=told["games"][:, :, :1]), "its games do not fit"),
+        (lambda told: told.update(average=told["average"][:1]), "weights: (1,)"),
+        (lambda told: told["weights"].fill_(np.nan), "are not finite numbers"),
+        (lambda told: told.pop("games"), "something is missing in it: begin a new run"),
+        (lambda told: told.pop("updates"), "something is missing in it: begin a new run"),
+        (lambda told: told["training"].pop("hidden"), "written by another nap_env"),
+    ],
+)
+def test_a_state_that_is_short_of_something_is_refused(tmp_path, change, text):
+    assert text in changed_state(tmp_path, lambda _, told: change(told))
+
+
+def test_one_process_trains_in_a_folder(tmp_path, capsys):
+    run_dir = tmp_path / "run"
+    many = "--total-decisions=100000000"
+    process = subprocess.Popen(command(many, run_dir=run_dir), stdout=subprocess.DEVNULL)
+    wait_for(process, run_dir, 1)
+    for arguments in (["--resume", str(run_dir)], [*TINY_ARGS, "--run-dir", str(run_dir)]):
+        said = refusal(capsys, *arguments)
+        assert f"run_dir={run_dir}: another process trains there" in said
+    process.kill()  # and so the folder is free
+    process.wait()
+    lines = (run_dir / "metrics.jsonl").read_text()
+    assert load_log(run_dir / "metrics.jsonl") and lines.count("\n") > 0
+    state = load_state(run_dir / "state.pt")["trainer"]
+    ppo.main(["--resume", str(run_dir), "--total-decisions", str(state["decisions"] + 1)])
+    capsys.readouterr()
+
+
+def test_of_two_fresh_starts_in_one_folder_one_is_refused(tmp_path):
+    arguments = command("--total-decisions=2500", run_dir=tmp_path / "run")
+    processes = [
+        subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    said = {process.communicate(timeout=120)[1]: process.returncode for process in processes}
+    assert sorted(said.values()) == [0, 2]
+    assert any(f"run_dir={tmp_path / 'run'}: " in text for text, code in said.items() if code)
+
+
+def test_runs_that_begin_in_the_same_second_have_folders_of_their_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(ppo.time, "strftime", lambda _: "20261130-120000")
+    runs = [tiny_run(seed=3) for _ in range(3)]
+    names = [f"default-3-20261130-120000{end}" for end in ("", "-2", "-3")]
+    assert [str(run.folder) for run in runs] == [f"runs/{name}" for name in names]
+    assert all((run.folder / "state.pt").exists() for run in runs)
+
+
+def test_a_line_that_was_being_written_is_left_out_when_the_run_goes_on(tmp_path, capsys):
+    ppo.main([*TINY_ARGS, "--total-decisions", "2500", "--run-dir", str(tmp_path)])
+    path = tmp_path / "metrics.jsonl"
+    before = path.read_text()
+    path.write_text(before + before.splitlines()[0][:30])
+    ppo.main(["--resume", str(tmp_path), "--total-decisions", "4000"])
+    after = path.read_text()
+    assert after.startswith(before) and len(load_log(path)) == after.count("\n")
+    path.write_text(before[1:])
+    assert f"{path}:1: not a line of a log" in refusal(capsys, "--resume", str(tmp_path))
 
 
 @pytest.mark.parametrize("trained_by", [Trainer, in_torch])
@@ -467,7 +559,7 @@ def test_a_broken_checkpoint_is_refused(run, tmp_path, capsys, broken):
         torch.save({"weights": torch.zeros(3)}, folder / "state.pt")
     else:
         (folder / "state.pt").write_bytes(whole[: len(whole) // 2] if broken == "half" else broken)
-    assert "state.pt: not a" in refusal(capsys, "--resume", str(folder))
+    assert "state.pt: damaged, or written by an older" in refusal(capsys, "--resume", str(folder))
 
 
 @pytest.mark.parametrize(

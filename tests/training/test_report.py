@@ -6,7 +6,6 @@ import re
 import numpy as np
 import pytest
 
-from nap_env.agents import AGENTS
 from nap_env.agents.network import Training, load_network, num_weights, widths_of
 from nap_env.observation import LAYOUT_VERSION, layout
 from nap_env.presets import resolve
@@ -63,9 +62,24 @@ def test_curves_have_the_values_of_the_log(run):
 def test_a_folder_that_is_no_run_is_refused(tmp_path, run):
     with pytest.raises(SystemExit, match=r"metrics\.jsonl"):
         report.main([str(tmp_path)])
+    whole = (run / "metrics.jsonl").read_text()
     (run / "metrics.jsonl").write_text("")
     with pytest.raises(SystemExit, match="nothing has been logged"):
         report.main([str(run)])
+    (run / "metrics.jsonl").write_text(whole + '{"decisions": 6000, "cha')  # the disk was full
+    report.main([str(run)])
+    assert "5 updates" in (run / "report.html").read_text()
+    (run / "metrics.jsonl").write_text(f"{whole[3:]}")
+    with pytest.raises(SystemExit, match=r"metrics\.jsonl:1: not a line of a log"):
+        report.main([str(run)])
+    (run / "metrics.jsonl").write_text(whole)
+    for name in ("config.yaml", "versions.json"):
+        content = (run / name).read_bytes()
+        for broken in (b"\xff{", b"- 3", b"{"):
+            (run / name).write_bytes(broken)
+            with pytest.raises(SystemExit, match=f"{name}: not what a run writes"):
+                report.main([str(run)])
+        (run / name).write_bytes(content)
 
 
 def test_an_exported_network_is_the_one_of_the_run(tmp_path, capsys):
@@ -84,11 +98,3 @@ def test_an_exported_network_is_the_one_of_the_run(tmp_path, capsys):
         export.main([str(tmp_path / "best.safetensors"), str(tmp_path / "it.txt")])
     with pytest.raises(SystemExit, match="gone"):
         export.main([str(tmp_path / "gone.safetensors"), str(out)])
-
-
-def test_every_shipped_network_has_a_name_and_is_small():
-    from nap_env.agents import WEIGHTS
-
-    for path in WEIGHTS.glob("*.npz"):
-        assert path.stem in AGENTS
-        assert path.stat().st_size < 1_000_000
