@@ -143,15 +143,18 @@ def mix(x):
 @kernel
 def seed_game(g, seed, game):
     """Start the streams of game number `game` under a 64-bit seed; nothing is dealt yet."""
-    reseed_game(g, seed, game)
+    g["key"] = mix(mix(seed) + _GOLDEN * _U(game + 1))
     g["deal_number"] = 0
     g["draws"] = 0
 
 
 @kernel
 def reseed_game(g, seed, game):
-    """Turn the streams to those of another seed, where they stand: the deal on the table stays."""
-    g["key"] = mix(mix(seed) + _GOLDEN * _U(game + 1))
+    """Turn the streams to others, where they stand: the deal on the table stays.
+
+    No seed leads back to the streams of `seed_game`: a search must not meet the true future.
+    """
+    g["key"] = mix(mix(seed ^ _OTHER) + _GOLDEN * _U(game + 1))
 
 
 @kernel
