@@ -15,6 +15,7 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from importlib.resources.abc import Traversable
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any
@@ -395,7 +396,7 @@ def save_network(file: IO[bytes] | Path, weights: Weights, training: Training, n
 
 
 def load_network(
-    path: Path,
+    path: Path | Traversable,
     policy: str = "sampled",
     rules: Rules | None = None,
     num_players: int | None = None,
@@ -414,4 +415,5 @@ def load_network(
     try:
         return NetworkAgent(weights, training, policy, rules, num_players)
     except ValueError as error:
-        raise ValueError(f"{path.stem}: {error}") from None
+        name = path.name.removesuffix(".npz")
+        raise ValueError(f"{name}: {error}") from None
