@@ -394,7 +394,7 @@ def test_the_package_works_from_a_zip(tmp_path: Path) -> None:
         assert said == f"{eval(FRESH)} {hits}\n"
 
 
-def test_without_the_jit_numbers_wrap_round_and_numpy_still_warns_of_others() -> None:
+def test_without_the_jit_numbers_wrap_round_and_numpy_warns_of_others() -> None:
     program = """
 import warnings
 import numpy as np
@@ -403,9 +403,10 @@ from nap_env.engine.state import popcount
 from nap_env.agents import make
 warnings.simplefilter("error")
 games = Batch(num_games=2, seed=0)
-heuristic = make("heuristic", games.rules, 4)
+agents = [make(name, games.rules, 4) for name in ("heuristic", "pimc-1", "ppo-standard-4")]
 for _ in range(30):
-    games.step(heuristic(games, np.arange(2)))
+    actions = [agent(games, np.arange(2)) for agent in agents]
+    games.step(actions[2])
 try:
     np.int64(2**62) * np.int64(2)
 except RuntimeWarning:
