@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from pathlib import Path
 
 from nap_env.agents.agent import Agent, Policy, from_policy
 from nap_env.agents.heuristic import Heuristic
