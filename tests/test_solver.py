@@ -5,6 +5,7 @@ import random
 import subprocess
 import sys
 
+import numba
 import pytest
 
 from nap_env.actions import BIDS
@@ -325,7 +326,10 @@ def test_what_each_seat_can_do_as_declarer(name, players, options):
                 assert tricks == max(after[card] for card in cards), (seat, suit)
 
 
-@pytest.mark.parametrize("players", range(2, 9))
+SLOW = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="half an hour without the JIT")
+
+
+@pytest.mark.parametrize("players", [*range(2, 8), pytest.param(8, marks=SLOW)])
 def test_ace_to_ten_of_a_suit_always_make_nap(players):
     rules = PRESETS["parlett"]
     for seed, suit in enumerate("CDHS"):
