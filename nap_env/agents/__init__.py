@@ -6,6 +6,8 @@ seat to move may know and on the game's own random stream, never on the games be
 
 from collections.abc import Callable
 from functools import partial
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from nap_env.agents.agent import Agent, Policy, from_policy
@@ -22,11 +24,11 @@ __all__ = ["AGENTS", "Agent", "Maker", "Policy", "from_policy", "make"]
 Maker = Callable[[Rules, int, int], Agent]
 """Sets a player up: (rules, number of players, K) -> agent. K is 0 for names that end without."""
 
-WEIGHTS = Path(__file__).parent / "weights"
+WEIGHTS = files("nap_env.agents").joinpath("weights")
 """Networks that `training.export` wrote: each file makes an agent of its name."""
 
 
-def _exported(path: Path, rules: Rules, num_players: int, _: int) -> Agent:
+def _exported(path: Traversable, rules: Rules, num_players: int, _: int) -> Agent:
     """Set up the network of a file."""
     return load_network(path, "sampled", rules, num_players)
 
@@ -38,7 +40,11 @@ AGENTS: dict[str, Maker] = {
     "pimc-K": Pimc,
     "pimc-inference-K": partial(Pimc, infers=True),
     "omniscient": Pimc,
-    **{path.stem: partial(_exported, path) for path in sorted(WEIGHTS.glob("*.npz"))},
+    **{
+        name.removesuffix(".npz"): partial(_exported, WEIGHTS.joinpath(name))
+        for name in sorted(file.name for file in WEIGHTS.iterdir())
+        if name.endswith(".npz")
+    },
 }
 """By name. K in a name stands for a whole number from 1 on, as in `pimc-20`."""
 

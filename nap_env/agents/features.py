@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from nap_env.actions import FIRST_BID, FIRST_SUIT, NUM_ACTIONS
 from nap_env.cards import JOKER, NUM_RANKS, NUM_SUITS, SUIT_MASK
-from nap_env.engine.kernel import kernel
+from nap_env.engine.kernel import kernel, wrapping
 from nap_env.engine.state import LOOKED_FLAG, lane, lowest_bit, popcount
 from nap_env.observation import FIELDS, WORD, Layout
 from nap_env.rules import MAX_SEATS
@@ -123,6 +123,7 @@ def turned_action(turn, action):
 
 
 @kernel
+@wrapping  # planes may use the sign bit
 def write_features(g, rules, seat, turn, table, view, places, values, at):
     """Write what a seat sees as a list of features.
 

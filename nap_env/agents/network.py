@@ -16,6 +16,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from importlib.resources.abc import Traversable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
@@ -489,7 +490,7 @@ def packed(weights: Weights, training: Training, note: str) -> bytes:
 
 
 def load_network(
-    path: Path,
+    path: Path | Traversable,
     policy: str = "sampled",
     rules: Rules | None = None,
     num_players: int | None = None,

@@ -2,7 +2,7 @@
 
 import hashlib
 import io
-from pathlib import Path
+from importlib.resources.abc import Traversable
 from zipfile import ZipFile
 
 SEAL = hashlib.sha256().digest_size
@@ -22,7 +22,7 @@ def sealed_archive(archive: io.BytesIO) -> bytes:
     return sealed(archive.getvalue())
 
 
-def unsealed(path: Path) -> bytes:
+def unsealed(path: Traversable) -> bytes:
     """Read a file that was `sealed`.
 
     Raises:

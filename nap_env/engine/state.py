@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from nap_env.actions import NUM_BIDS
 from nap_env.cards import NUM_CARDS
-from nap_env.engine.kernel import kernel
+from nap_env.engine.kernel import kernel, wrapping
 from nap_env.rules import MAX_HAND, MAX_SEATS, PHASES
 
 BUY, AUCTION, HOLD, EXCHANGE, NAME, PLAY, OVER = range(len(PHASES))
@@ -133,6 +133,7 @@ _OTHER = _U(0xD1342543DE82EF95)
 
 
 @kernel
+@wrapping
 def mix(x):
     """Hash 64 bits to 64 bits (the finaliser of splitmix64, Steele et al. 2014)."""
     x = (x ^ (x >> _U(30))) * _U(0xBF58476D1CE4E5B9)
@@ -149,6 +150,7 @@ def seed_game(g, seed, game):
 
 
 @kernel
+@wrapping
 def reseed_game(g, seed, game):
     """Turn the streams to others, where they stand: the deal on the table stays.
 
@@ -158,12 +160,14 @@ def reseed_game(g, seed, game):
 
 
 @kernel
+@wrapping
 def deal_stream(g):
     """Return the start of the random stream of the deal that `deal_number` names."""
     return mix(g["key"] + _OTHER * _U(g["deal_number"] + 1))
 
 
 @kernel
+@wrapping
 def below(stream, index, n):
     """Return draw number `index` of a stream: 0..n-1. Its bias is below n / 2**32."""
     high = mix(stream + _GOLDEN * _U(index + 1)) >> _U(32)
@@ -178,6 +182,7 @@ def draw(g, n):
 
 
 @kernel
+@wrapping
 def popcount(x):
     """Return the number of set bits of a non-negative int64."""
     x = x - ((x >> 1) & 0x5555555555555555)
