@@ -142,6 +142,7 @@ def mix(x):
 
 
 @kernel
+@wrapping
 def seed_game(g, seed, game):
     """Start the streams of game number `game` under a 64-bit seed; nothing is dealt yet."""
     g["key"] = mix(mix(seed) + _GOLDEN * _U(game + 1))
