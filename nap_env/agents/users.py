@@ -1,11 +1,9 @@
 """Agents that users write: found by `MODULE:NAME` or `FILE.py:NAME`."""
 
-import importlib
-import importlib.util
 import os
+import pkgutil
+import runpy
 import sys
-from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import numpy.typing as npt
@@ -27,13 +25,18 @@ class UserAgent:
             ValueError: there is none, or it cannot be called.
         """
         self.name = name
-        place, _, attribute = name.rpartition(":")
-        module = _module(name, place)
-        agent = getattr(module, attribute, None)
-        if not callable(agent):
-            names = ", ".join(key for key, value in vars(module).items() if callable(value))
-            raise ValueError(f"{name!r}: {place} has no function {attribute!r}; it has {names}")
-        self._agent: Agent = agent
+        file, _, attribute = name.rpartition(":")
+        if os.getcwd() not in sys.path:
+            sys.path.append(os.getcwd())
+        try:
+            in_file = file.endswith(".py")
+            self._agent: Agent = (
+                runpy.run_path(file)[attribute] if in_file else pkgutil.resolve_name(name)
+            )
+        except (ImportError, OSError, AttributeError, KeyError, ValueError) as error:
+            raise ValueError(f"{name!r}: {error!r}; write MODULE:NAME or FILE.py:NAME") from error
+        if not callable(self._agent):
+            raise ValueError(f"{name!r} is {self._agent!r}: an agent is called with (games, rows)")
 
     def __call__(self, games: Games, rows: npt.NDArray[np.intp]) -> Ints:
         """Choose an action in each of some games, see `Agent`."""
@@ -41,21 +44,3 @@ class UserAgent:
 
     def __reduce__(self) -> tuple[type["UserAgent"], tuple[str]]:
         return UserAgent, (self.name,)
-
-
-def _module(name: str, place: str) -> ModuleType:
-    """Import a module by its name or its file."""
-    try:
-        if not place.endswith(".py"):
-            if os.getcwd() not in sys.path:  # as `python -m` has it
-                sys.path.insert(0, os.getcwd())
-            return importlib.import_module(place)
-        path = Path(place).resolve(strict=True)
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        assert spec is not None
-        assert spec.loader is not None
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
-    except (ImportError, OSError) as error:
-        raise ValueError(f"{name!r}: {error}; write MODULE:NAME or FILE.py:NAME") from error

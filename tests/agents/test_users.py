@@ -68,10 +68,11 @@ def test_an_agent_is_found_by_its_module_or_file(my_agents: Path, spelling: str,
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("my_nap_agents:nobody", r"no function 'nobody'; it has from_policy, lowest, highest_mask"),
-        ("my_nap_agents:number", r"no function 'number'"),
-        ("no_such_module:lowest", r"No module named 'no_such_module'; write MODULE:NAME or FILE"),
-        ("none.py:lowest", r"No such file or directory: .*none.py"),
+        ("my_nap_agents:nobody", r"no attribute 'nobody'.*; write MODULE:NAME or FILE.py:NAME"),
+        ("my_nap_agents.py:nobody", r"KeyError\('nobody'\); write MODULE:NAME or FILE.py:NAME"),
+        ("my_nap_agents:number", r"'my_nap_agents:number' is 3: an agent is called with"),
+        ("no_such_module:lowest", r"No module named 'no_such_module'.*; write MODULE:NAME or FILE"),
+        ("none.py:lowest", r"FileNotFoundError.*; write MODULE"),
         ("lowest", r"'lowest': allowed are random, passer, .* FILE.npz, MODULE:NAME and FILE.py"),
     ],
 )
