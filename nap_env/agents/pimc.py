@@ -387,7 +387,7 @@ def _choose(w, g, rules, knowledge, games, settings, tallies):
         return best
     w["generation"] += 1  # an answer must not depend on what has been solved before
     games[_WORLD] = g
-    know(g, rules, knowledge)
+    know(g, rules, g["seat"], knowledge)
     if g["phase"] == PLAY or g["phase"] == NAME:
         best = _best_card(w, g, rules, knowledge, games, settings, tallies[0])
     else:
