@@ -15,7 +15,7 @@ are gathered and not shuffled.
 import numpy as np
 import numpy.typing as npt
 
-from nap_env.cards import JOKER, JOKER_MASK, NUM_CARDS, NUM_RANKS, NUM_SUITS, SUIT_MASK
+from nap_env.cards import JOKER_MASK, NUM_CARDS, NUM_RANKS, NUM_SUITS, SUIT_MASK
 from nap_env.engine.kernel import kernel, subroutine
 from nap_env.engine.state import (
     BUY,
@@ -137,7 +137,7 @@ def _below_opening_lead(g, rules):
     bit = np.int64(1) << card
     lead = rules["lead"][g["contract"]]
     if lead == LEAD_LOWEST_TRUMP:
-        return (_suit_of(card) if card != JOKER else np.int64(CARDS)) & (bit - 1)
+        return _suit_of(card) & (bit - 1)
     below = np.int64(0)
     if lead == LEAD_LOWEST_PLAIN and g["trumps"] & bit:
         below = ~g["trumps"]

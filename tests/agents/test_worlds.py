@@ -345,13 +345,26 @@ EXCHANGED: list[tuple[int, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
+SMALLEST = {
+    **{"deck": 8, "suits": 2, "hand_size": 2, "player_range": [2, 3], "early_stop": False},
+    **{"bids": ["one", "two", "nap"], "all_pass": "dealer_one"},
+}
+
+
+def check_pasts(game: Game, me: int, pasts: Counter[tuple[tuple[int, ...], ...]]) -> float:
+    """Return how likely counts as uneven as those of ten games for each past are."""
+    assert len(set(pasts.values())) == 1
+    keys = np.random.default_rng(1).integers(2**63, size=10 * len(pasts))
+    found = Counter(tuple(hands_so_far(determinized(game, me, int(key)))) for key in keys)
+    assert set(found) <= set(pasts), game.text()
+    return float(stats.chisquare([found[past] for past in pasts]).pvalue)
+
+
 @pytest.mark.parametrize(("players", "options"), EXCHANGED)
 def test_each_past_of_a_determinized_game_is_equally_likely(
     players: int, options: dict[str, Any]
 ) -> None:
-    small = {"deck": 8, "suits": 2, "hand_size": 2, "player_range": [2, 3], "early_stop": False}
-    bids = {"bids": ["one", "two", "nap"], "all_pass": "dealer_one"}
-    rules = resolve("standard", {**small, **bids, **options})
+    rules = resolve("standard", {**SMALLEST, **options})
     checked: list[float] = []
     seed = 0
     while len(checked) < 6:
@@ -363,15 +376,41 @@ def test_each_past_of_a_determinized_game_is_equally_likely(
                 game.step(game.random_action())
         me = int(chance.integers(players))
         pasts = possible_pasts(game, me)
-        assert len(set(pasts.values())) == 1
         if 1 < len(pasts) <= 150:
-            found = Counter(
-                tuple(hands_so_far(determinized(game, me, int(key))))
-                for key in chance.integers(2**63, size=10 * len(pasts))
-            )
-            assert set(found) <= set(pasts), game.text()
-            checked.append(float(stats.chisquare([found[past] for past in pasts]).pvalue))
+            checked.append(check_pasts(game, me, pasts))
     assert min(checked) > 0.001 / len(checked)
+
+
+TWO_HANDS = {0: "AC KC AH", 1: "JC QH AD"}
+
+
+@pytest.mark.parametrize(
+    ("hands", "actions", "over", "options"),
+    [
+        # Of the cards that seat 1 has bought it may have put one away for a drawn one.
+        ({1: "AC JD"}, "done JD done  pass one  AC done done", False,
+         {"buy": True, "draw": "maker_then_opponents"}),
+        # Seat 1 could have followed, or had to trump, or could have followed and has trumped.
+        (TWO_HANDS, "two pass  AH QH AC AD", True, {"allow_revoke": True}),
+        ({0: "AC AH KH", 1: "JH QH AD"}, "two pass  AH JH AC AD", True,
+         {"allow_revoke": True, "must_trump": True}),
+        ({0: "AC AH KD", 1: "JC JH QH"}, "two pass  AH JH AC QH", True,
+         {"allow_revoke": True, "must_trump": True}),
+        # Seat 0 did not lead its lowest card.
+        (TWO_HANDS, "two pass  AC", True, {"allow_revoke": True, "lead": {"two": "lowest_trump"}}),
+    ],
+)  # fmt: skip
+def test_each_past_is_equally_likely_after(
+    hands: dict[int, str], actions: str, over: bool, options: dict[str, Any]
+) -> None:
+    three_suits = {"deck": 12, "suits": 3, "hand_size": 3}
+    small = {**SMALLEST, **(three_suits if over else {}), **options}
+    game = act(deal("standard", hands, num_players=2, **small), actions)
+    assert game.over == over
+    for me in range(2):
+        pasts = possible_pasts(game, me)
+        assert len(pasts) > 1
+        assert check_pasts(game, me, pasts) > 0.0001
 
 
 def test_a_joker_that_has_been_led_stays_with_its_declarer() -> None:
