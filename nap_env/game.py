@@ -124,15 +124,12 @@ def reseed_games(games, seed):
         reseed_game(games[i], seed, np.int64(i))
 
 
-def determinize_games(
-    games: npt.NDArray[np.void], table: npt.NDArray[np.void], num_players: int, seat: Any
-) -> None:
+def determinize_games(games: npt.NDArray[np.void], table: npt.NDArray[np.void], seat: Any) -> None:
     """Deal anew what a seat of each game cannot see, see `Game.determinize`.
 
     Args:
         games: GAME (N,), from whose streams the cards are drawn.
         table: TABLE (1,).
-        num_players: players at each table.
         seat: a seat, or integers (N,).
 
     Raises:
@@ -143,8 +140,6 @@ def determinize_games(
     seats = np.asarray(seat)
     if seats.dtype.kind not in "iu" or seats.shape not in ((), games.shape):
         raise ValueError(f"seat={seat!r:.80}: a seat, or integers {games.shape}, are needed")
-    if not 0 <= seats.min() <= seats.max() < num_players:
-        raise ValueError(f"seat={seat!r:.80}: seats are 0 to {num_players - 1}")
     seats = np.broadcast_to(seats, games.shape).astype(np.int64)
     determinize(games, table, seats, games["key"].copy())
 
@@ -288,7 +283,7 @@ class Game(Cloneable):
         """
         whole("seat", seat, 0, self.num_players - 1)
         self.reseed(seed)
-        determinize_games(self.games, self._table, self.num_players, seat)
+        determinize_games(self.games, self._table, seat)
 
     def reset(self, seed: np.uint64 | None = None) -> None:
         """Deal the first deal of a new match; a hashed seed restarts the random streams."""

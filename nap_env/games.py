@@ -170,4 +170,4 @@ class Games(Cloneable):
             ValueError: there is no such seat, or a seed that is not a whole number from 0 on.
         """
         self.reseed(seed)
-        determinize_games(self.games, self._table, self.num_players, seat)
+        determinize_games(self.games, self._table, seat)

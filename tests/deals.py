@@ -140,8 +140,9 @@ def shuffle_hidden_cards(game: Game, me: int, chance: np.random.Generator) -> No
     for name in ("widow", "widow_left"):
         g[name] = sum(1 << int(turned[card]) for card in bits(int(g[name])))
     g["pack"][:size] = turned[g["pack"][:size]]
-    actions = g["events"] % EVENT_SEAT
-    g["events"] += (turned[actions] - actions).astype(np.int16)
+    events = g["events"][: g["num_events"]]
+    actions = events % EVENT_SEAT
+    events += (turned[actions] - actions).astype(np.int16)
 
 
 def bits(mask: int) -> list[int]:

@@ -507,7 +507,7 @@ class Tables:
     def determinize(self, seat: Any, seed: int | None) -> None:
         """Deal anew all that a seat, or integers (N,), cannot see, and show it."""
         self.reseed(seed)
-        determinize_games(self.games, self._table, self.num_players, seat)
+        determinize_games(self.games, self._table, seat)
         self.renew_told(observations=True)
         self.play_on(show_all=True)
 

@@ -217,3 +217,38 @@ def test_a_clone_goes_on_alike_and_with_a_seed_differently(make_copyable: Any) -
     assert futures(same) == ours
     assert futures(one) == futures(again) != ours
     assert futures(other) != ours  # though it is the seed that the game began with
+
+
+@pytest.mark.parametrize("rules", ["standard", "peep", "sir_garnet", "draw", "seven_card"])
+def test_a_determinized_table_looks_the_same_to_its_seat_and_has_other_cards(rules: str) -> None:
+    """The same in everything that holds games."""
+    batch = Batch(rules, 4, 6, seed=1)
+    aec = AecEnv(rules, 4)
+    single, vector = NapEnv(rules, 4, seat=0), NapVectorEnv(3, rules, 4, seat=0)
+    for env in (aec, single, vector):
+        env.reset(seed=1)
+    other = batch.clone()
+    other.determinize(batch.seat, seed=9)
+    assert (other.observation == batch.observation).all()
+    assert (other.action_mask == batch.action_mask).all()
+    assert (other.games["hand"] != batch.games["hand"]).any()
+    game, world = batch.game(0), batch.game(0)
+    world.determinize(2, seed=9)
+    assert (world.observe(2)[0] == game.observe(2)[0]).all()
+    assert world.hand(2) == game.hand(2)
+    assert any(world.hand(seat) != game.hand(seat) for seat in range(4))
+    for env in (aec, single, vector):
+        twin = env.clone()
+        twin.determinize(0, seed=9)
+        mine, theirs = env.clone(), twin.clone()
+        if env is aec:
+            views = [copied.observe("player_0")["observation"] for copied in (mine, theirs)]
+            assert (views[0] == views[1]).all()
+        else:
+            assert (mine.action_masks() == theirs.action_masks()).all()
+        where = (0,) if env is vector else ()
+        assert mine.record(*where)["hands"][0] == theirs.record(*where)["hands"][0]
+        assert mine.record(*where) != theirs.record(*where)
+    for holder in (game, batch, aec, single, vector):
+        with pytest.raises(ValueError, match="seat=4"):
+            holder.determinize(4)  # type: ignore[attr-defined]
