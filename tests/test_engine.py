@@ -176,25 +176,35 @@ def test_engine_stays_within_bounds(tmp_path: Path) -> None:
     assert trajectories(tmp_path, NUMBA_BOUNDSCHECK="1") == trajectories()
 
 
-def test_cache_is_stale_after_an_edit_of_another_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["nap_env", "training"])
+def test_compiled_code_is_stale_after_an_edit_of_what_it_is_made_of(
+    tmp_path: Path, name: str
+) -> None:
     """Numba alone would go on answering 1: the caller's own file has not changed."""
-    package = tmp_path / "nap_env"
-    (package / "engine").mkdir(parents=True)
     source = (ROOT / "nap_env/engine/kernel.py").read_text()
-    (package / "__init__.py").write_text("")
-    (package / "engine/__init__.py").write_text("")
-    (package / "engine/kernel.py").write_text(source)
+    for package in ("nap_env", "nap_env/engine", "training"):
+        (tmp_path / package).mkdir(exist_ok=True)
+        (tmp_path / package / "__init__.py").write_text("")
+    (tmp_path / "nap_env/engine/kernel.py").write_text(source)
+    package = tmp_path / name
     (package / "caller.py").write_text(
         "from nap_env.engine.kernel import kernel\n"
-        "from nap_env.helper import answer\n\n\n"
+        f"from {name}.helper import answer\n\n\n"
         "@kernel\n"
-        "def ask():\n    return answer()\n"
+        "def ask(asked):\n    return answer(asked)\n"
     )
-    helper = "from nap_env.engine.kernel import kernel\n\n\n@kernel\ndef answer():\n    return {}\n"
+    helper = (
+        "from typing import NamedTuple\n\n"
+        "from nap_env.engine.kernel import kernel\n\n\n"
+        "NAME = '{asked}'\n\n\n"
+        "class {asked}(NamedTuple):\n    number: int\n\n\n"
+        "@kernel\n"
+        "def answer(asked):\n    return {answer} * asked.number\n"
+    )
     program = (
-        "from nap_env.caller import ask\n"
-        "value = ask()\n"
-        "print(value, sum(ask.stats.cache_hits.values()))\n"
+        f"from {name} import caller, helper, unrelated\n"
+        "value = caller.ask(vars(helper)[helper.NAME](1))\n"
+        "print(value, sum(caller.ask.stats.cache_hits.values()))\n"
     )
 
     def run() -> str:
@@ -207,8 +217,13 @@ def test_cache_is_stale_after_an_edit_of_another_file(tmp_path: Path) -> None:
             check=True,
         ).stdout.strip()
 
-    (package / "helper.py").write_text(helper.format(1))
+    (package / "unrelated.py").write_text("")
+    (package / "helper.py").write_text(helper.format(asked="Asked", answer=1))
     assert run() == "1 0"
     assert run() == "1 1", "a second process loads the compiled code"
-    (package / "helper.py").write_text(helper.format(2))
+    (package / "unrelated.py").write_text("EDITED = 1\n")
+    assert run() == "1 1", "what it is not made of does not matter"
+    (package / "helper.py").write_text(helper.format(asked="Asked", answer=2))
     assert run() == "2 0"
+    (package / "helper.py").write_text(helper.format(asked="Other", answer=2))
+    assert run() == "2 0", "an argument's class has another name"

@@ -1,7 +1,10 @@
 """The decorators of every compiled function of the package."""
 
 import hashlib
+import re
+import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -10,30 +13,46 @@ from numba.core.caching import FunctionCache
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
 
+_IMPORT = re.compile(r"^(?:from ([\w.]+) )?import (\([^)]*\)|.*)$", re.MULTILINE)
 
-def _fingerprint() -> str:
-    """Return a hash of the package's whole source, and of what else changes compiled code."""
+
+@cache
+def _read(module: str) -> tuple[str, list[str]]:
+    """Return a module's source, and what it imports from its own package and this one."""
+    file = getattr(sys.modules[module], "__file__", None)
+    source = Path(file).read_text() if file else ""
+    names = {
+        f"{package}.{name}".strip(".")
+        for package, listed in _IMPORT.findall(source)
+        for name in ("", *re.findall(r"[\w.]+", listed))
+    }
+    ours = (module.partition(".")[0], __name__.partition(".")[0])
+    return source, sorted(name for name in names if name.partition(".")[0] in ours)
+
+
+@cache
+def fingerprint(module: str) -> str:
+    """Return a hash of all source that kernels of a module are compiled from."""
     digest = hashlib.sha256(repr(numba.config.BOUNDSCHECK).encode())  # type: ignore[attr-defined]
-    package = Path(__file__).parent.parent
-    for path in sorted(package.rglob("*.py")):
-        digest.update(path.relative_to(package).as_posix().encode())
-        digest.update(path.read_bytes())
+    needed = [module]
+    for name in needed:  # which grows
+        source, imported = _read(name)
+        needed += [other for other in imported if other in sys.modules and other not in needed]
+        digest.update(f"{name}\n{source}".encode())
     return digest.hexdigest()
 
 
-FINGERPRINT = _fingerprint()
-
-
 class PackageCache(FunctionCache):
-    """Numba's cache on disk, made stale by an edit of any file of the package.
+    """Numba's cache on disk, made stale by an edit of any file that a kernel's module imports.
 
     Numba looks only at the file of the cached function itself, although helpers and constants of
-    other files are compiled into it.
+    other files are compiled into it. The version is what it reads first: an index may name types
+    that are no longer there.
     """
 
     def __init__(self, function: Callable[..., object]) -> None:
         super().__init__(function)
-        self._cache_file._source_stamp = (self._cache_file._source_stamp, FINGERPRINT)
+        self._cache_file._version = (numba.__version__, fingerprint(function.__module__))
 
 
 def kernel(function: _Function) -> _Function:
