@@ -113,10 +113,11 @@ class Config:
     grad_clip: float = 0.5
     """Largest norm of a gradient."""
 
-    league_share: float = 0.0
-    """Share of the games in which a past network sits at about half of the seats."""
-    league_every: float = 0.02
-    """Part of the run between two networks that join the past ones."""
+    init: str | None = None
+    """Weights to begin with: of a run (.safetensors), or of a network by name."""
+    opponents: tuple[str, ...] = ()
+    """Weights of runs (.safetensors) and agents by name, which do not learn: in each deal one of
+    them is drawn and has all seats but one. Without any the network has all seats."""
     branch_share: float = 0.0
     """Share of the deals in which the auction branches: one decision takes every action."""
 
@@ -152,20 +153,19 @@ class Config:
             *("save_every", "keep", "eval_times"),
         ):
             at_least(1, name, getattr(self, name))
-        for name in (
-            *("learning_rate", "clip", "grad_clip", "league_every"),
-            *("save_minutes", "max_kl"),
-        ):
+        for name in (*("learning_rate", "clip", "grad_clip", "save_minutes", "max_kl"),):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name}={getattr(self, name)}: must be above 0")
         for name in ("entropy_auction", "entropy_play", "value_coef", "magnet"):
             at_least(0, name, getattr(self, name))
-        for name in ("gae_lambda", "average", "entropy_end", "league_share", "branch_share"):
+        for name in ("gae_lambda", "average", "entropy_end", "branch_share"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name}={getattr(self, name)}: must be from 0 to 1")
         if self.time_limit is not None and not self.time_limit > 0:
             raise ValueError(f"time_limit={self.time_limit}: must be above 0")
         at_least(2, "eval_sets", self.eval_sets)
+        if len(set(self.opponents)) < len(self.opponents):
+            raise ValueError(f"opponents={self.opponents}: each only once")
         if not self.against:
             raise ValueError("against=(): at least one agent is needed")
 

@@ -19,7 +19,6 @@ class Deals:
 
     players: Players
     rollout: Rollout
-    sits: npt.NDArray[np.int8]  # (N, P), 0 the present network, 1 a past one
 
     def contracts(self, bids: Sequence[int]) -> npt.NDArray[np.float64]:
         """Return what became of each bid as the contract, (bids, 5).
@@ -44,7 +43,8 @@ class Deals:
         """Return the chips (N, P) that each seat expected where it last bid, NaN if it did not."""
         rollout, num_players = self.rollout, self.players.num_players
         rows = rollout.rows
-        action = rollout.actions[rollout.action_starts[:-1] + rows["chosen"]]
+        decisions = rollout.decisions
+        action = decisions.actions[decisions.action_starts[:-1] + rows["chosen"]]
         bids = (rows["role"] == IN_AUCTION) & (action >= FIRST_BID)
         bids &= rows["chain"] < rollout.payments.size  # not of branches
         chips = np.full(rollout.payments.size, np.nan)
@@ -52,10 +52,10 @@ class Deals:
         return chips.reshape(-1, num_players)
 
     def totals(self) -> npt.NDArray[np.float64]:
-        """Return deals, chips moved, seats beside a past network, and what those won."""
-        chips = self.rollout.payments
-        mixed = self.sits.any(1, keepdims=True) & (self.sits == 0)
-        return np.array([len(chips), np.abs(chips).sum() / 2, mixed.sum(), chips[mixed].sum()])
+        """Return deals, chips moved, seats among opponents, and what those won."""
+        chips, sits = self.rollout.payments, self.players.sits
+        mine = (sits == 0) & sits.any(1, keepdims=True)
+        return np.array([len(chips), np.abs(chips).sum() / 2, mine.sum(), chips[mine].sum()])
 
 
 def describe(
@@ -69,14 +69,14 @@ def describe(
         deals: for each worker of this process, its deals at each table.
     """
     metrics: dict[str, float] = {}
-    league = np.zeros(2)
+    among_opponents = np.zeros(2)
     for number, (rules, num_players) in enumerate(tables):
         names = [bid.name for bid in rules.bids]
         bids = [action_id(name) - FIRST_BID for name in names]
         here = [of_worker[number] for of_worker in deals]
         sums = team.add(np.sum([each.contracts(bids) for each in here], 0))
         totals = team.add(np.sum([each.totals() for each in here], 0))
-        league += totals[2:]
+        among_opponents += totals[2:]
         group = "nap" if len(tables) == 1 else f"{rules.name}-{num_players}"
         metrics[f"{group}/turnover"] = totals[1] / totals[0]
         metrics[f"{group}/passed_out"] = 1 - sums[:, 0].sum() / totals[0]
@@ -87,6 +87,6 @@ def describe(
                 metrics[f"{group}/chips_{name}"] = won / count
             if known:
                 metrics[f"{group}/expected_{name}"] = told / known
-    if league[0]:
-        metrics["league/chips_per_100"] = 100 * league[1] / league[0]
+    if among_opponents[0]:
+        metrics["opponents/chips_per_100"] = 100 * among_opponents[1] / among_opponents[0]
     return metrics

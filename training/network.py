@@ -1,12 +1,23 @@
 """The network and its loss in torch: for a GPU, and as the check of `training.gradient`."""
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from nap_env.agents.network import NUM_HEADS, VALUE_HEAD, Weights, num_weights, parts
-from training.gradient import STATISTICS
+from nap_env.agents.matrix import aligned
+from nap_env.agents.network import (
+    NUM_HEADS,
+    VALUE_HEAD,
+    Decisions,
+    Net,
+    Weights,
+    num_weights,
+    parts,
+)
+from training.loss import STATISTICS
 from training.rollout import ROLES, Rollout
 
 NEVER = -1e9  # logit of an illegal action: finite, so that no gradient and no entropy becomes NaN
@@ -15,7 +26,7 @@ NEVER = -1e9  # logit of an illegal action: finite, so that no gradient and no e
 def new_weights(widths: npt.NDArray[np.int64], seed: int) -> Weights:
     """Return fresh weights, float32 (T,): orthogonal, the heads of actions close to 0."""
     generator = torch.Generator().manual_seed(seed)
-    weights = np.zeros(num_weights(widths), np.float32)
+    weights = aligned(num_weights(widths))
     for name, (at, shape) in parts(widths).items():
         if len(shape) == 2:
             # (out, in): what decides the scale is the number of inputs.
@@ -47,39 +58,34 @@ def evaluate(weights: Tensor, widths: npt.NDArray[np.int64], features: Tensor) -
 class TorchGradient:
     """What `training.gradient.Gradient` is, computed by torch on any device."""
 
-    def __init__(
-        self,
-        widths: npt.NDArray[np.int64],
-        factors: npt.NDArray[np.float32],
-        device: torch.device,
-    ) -> None:
-        """Make ready for networks of these widths, with these factors of the features."""
-        self._widths, self._device = widths, device
-        self._factors = torch.from_numpy(factors).to(self._device)
-        self.gradient = np.zeros(num_weights(widths), np.float32)
+    def __init__(self, net: Net, device: torch.device) -> None:
+        """Make ready for networks like this one."""
+        self._widths, self._device = net.widths, device
+        self._factors = torch.from_numpy(net.factors).to(self._device)
+        self.gradient = np.zeros_like(net.weights)
         self.sums = np.zeros((len(ROLES), len(STATISTICS) + 1))
 
     def _on_device(self, array: npt.NDArray[np.generic]) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self._device)
 
-    def _features(self, rollout: Rollout, rows: npt.NDArray[np.int64]) -> Tensor:
+    def _features(self, decisions: Decisions, rows: npt.NDArray[np.int64]) -> Tensor:
         """Return the features (B, K) of some rows."""
-        counts = rollout.starts[rows + 1] - rollout.starts[rows]
-        chosen = _runs(rollout.starts[rows], counts)
-        places = self._on_device(rollout.places[chosen].astype(np.int64))
-        values = self._on_device(rollout.values[chosen]) * self._factors[places]
+        counts = decisions.starts[rows + 1] - decisions.starts[rows]
+        chosen = _runs(decisions.starts[rows], counts)
+        places = self._on_device(decisions.places[chosen].astype(np.int64))
+        values = self._on_device(decisions.values[chosen]) * self._factors[places]
         row = self._on_device(np.repeat(np.arange(len(rows)), counts))
         features = torch.zeros(len(rows), len(self._factors), device=self._device)
         features[row, places] = values
         return features
 
     def _beside(
-        self, rollout: Rollout, rows: npt.NDArray[np.int64], *arrays: npt.NDArray[np.float32]
+        self, decisions: Decisions, rows: npt.NDArray[np.int64], *arrays: npt.NDArray[np.float32]
     ) -> tuple[Tensor, list[Tensor]]:
         """Return which actions are legal, bool (B, NUM_HEADS), and arrays beside them as rows."""
-        counts = rollout.action_starts[rows + 1] - rollout.action_starts[rows]
-        chosen = _runs(rollout.action_starts[rows], counts)
-        at = (np.repeat(np.arange(len(rows)), counts), rollout.actions[chosen])
+        counts = decisions.action_starts[rows + 1] - decisions.action_starts[rows]
+        chosen = _runs(decisions.action_starts[rows], counts)
+        at = (np.repeat(np.arange(len(rows)), counts), decisions.actions[chosen])
         legal = np.zeros((len(rows), NUM_HEADS), np.bool_)
         legal[at] = True
         wide = []
@@ -91,13 +97,13 @@ class TorchGradient:
 
     @torch.no_grad()
     def log_policies(self, weights: Weights, rollout: Rollout) -> npt.NDArray[np.float32]:
-        """Return the log probabilities of all legal actions, beside `rollout.actions`."""
-        rows = np.arange(len(rollout.rows))
-        legal, _ = self._beside(rollout, rows)
-        heads = evaluate(self._on_device(weights), self._widths, self._features(rollout, rows))
+        """Return the log probabilities of all legal actions, beside `decisions.actions`."""
+        decisions, rows = rollout.decisions, np.arange(len(rollout.rows))
+        legal, _ = self._beside(decisions, rows)
+        heads = evaluate(self._on_device(weights), self._widths, self._features(decisions, rows))
         log_probs = torch.log_softmax(heads.masked_fill(~legal, NEVER), -1).cpu().numpy()
-        row = np.repeat(rows, np.diff(rollout.action_starts))
-        answer: npt.NDArray[np.float32] = log_probs[row, rollout.actions]
+        row = np.repeat(rows, np.diff(decisions.action_starts))
+        answer: npt.NDArray[np.float32] = log_probs[row, decisions.actions]
         return answer
 
     def differentiate(
@@ -106,25 +112,35 @@ class TorchGradient:
     ) -> None:  # fmt: skip
         """Compute `gradient` and `sums` over some rows; see `training.gradient.Gradient`."""
         flat = self._on_device(weights).requires_grad_()
-        legal, (pulled, worth) = self._beside(rollout, rows, magnet, rollout.worth)
-        heads = evaluate(flat, self._widths, self._features(rollout, rows))  # (B, NUM_HEADS)
-        log_probs = torch.log_softmax(heads.masked_fill(~legal, NEVER), -1)
+        heads = evaluate(flat, self._widths, self._features(rollout.decisions, rows))
+        total, statistics = self._loss(heads, rollout, magnet, loss[0], rows)
+        torch.autograd.backward(total.sum())
+        assert flat.grad is not None
+        self.gradient[:] = flat.grad.cpu().numpy()
+        self.sums[:] = 0
+        np.add.at(self.sums, rollout.rows["role"][rows], statistics.detach().cpu().numpy())
+
+    def _loss(
+        self, heads: Tensor, rollout: Rollout, magnet: npt.NDArray[np.float32], loss: Any,
+        rows: npt.NDArray[np.int64],
+    ) -> tuple[Tensor, Tensor]:  # fmt: skip
+        """Return what `training.loss` says: the loss (B,), the statistics and 1 (B, S + 1)."""
+        decisions, notes = rollout.decisions, rollout.rows[rows]
+        legal, (pulled, worth) = self._beside(decisions, rows, magnet, rollout.worth)
+        log_probs = torch.log_softmax(heads.masked_fill(~legal, NEVER), -1)  # (B, NUM_HEADS)
         probs = log_probs.exp() * legal
         log_probs = log_probs.masked_fill(~legal, 0)
-
-        notes, weight = rollout.rows[rows], loss[0]
         role = self._on_device(notes["role"].astype(np.int64))  # (B,)
         temperature, mean, scale = (
-            self._on_device(weight[name].astype(np.float32))[role]
+            self._on_device(loss[name].astype(np.float32))[role]
             for name in ("temperature", "mean", "scale")
         )
-        first = rollout.action_starts[rows] + notes["chosen"]
-        action = self._on_device(rollout.actions[first].astype(np.int64))  # (B,)
+        first = decisions.action_starts[rows] + notes["chosen"]
+        action = self._on_device(decisions.actions[first].astype(np.int64))  # (B,)
         advantage = (self._on_device(notes["advantage"]) - mean) * scale
         log_ratio = log_probs.gather(1, action[:, None]).squeeze(1)
         log_ratio = log_ratio - self._on_device(notes["log_prob"])
-        ratio = log_ratio.exp()
-        clip = float(weight["clip"])
+        ratio, clip = log_ratio.exp(), float(loss["clip"])
         gain = torch.min(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage)
         gain = torch.where(
             self._on_device(notes["branches"]) != 0, scale * (probs * worth).sum(1), gain
@@ -133,15 +149,13 @@ class TorchGradient:
         magnet_kl = (probs * (log_probs - pulled)).sum(1)
         value, returns = heads[:, VALUE_HEAD], self._on_device(notes["returns"])
         miss = nn.functional.huber_loss(value, returns, reduction="none")
-        total = -gain - temperature * entropy + float(weight["magnet"]) * magnet_kl
-        torch.autograd.backward((total + float(weight["value_coef"]) * miss).sum())
-        assert flat.grad is not None
-        self.gradient[:] = flat.grad.cpu().numpy()
+        total = -gain - temperature * entropy + float(loss["magnet"]) * magnet_kl
         outside = ((ratio - 1).abs() > clip).float()
-        parts_of = (-gain, miss, ratio - 1 - log_ratio, outside, magnet_kl, entropy)
-        told = torch.stack([*parts_of, torch.ones_like(ratio)], 1).detach().cpu().numpy()
-        self.sums[:] = 0
-        np.add.at(self.sums, notes["role"], told)
+        statistics = (-gain, miss, ratio - 1 - log_ratio, outside, magnet_kl, entropy)
+        return (
+            total + float(loss["value_coef"]) * miss,
+            torch.stack([*statistics, torch.ones_like(ratio)], 1),
+        )
 
 
 def _runs(starts: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

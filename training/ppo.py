@@ -40,7 +40,7 @@ What is logged to TensorBoard and metrics.jsonl, all against decisions trained:
 | nap/made_<name> | share of those deals in which it is made |
 | nap/chips_<name> | what the declarer wins in those deals, on average |
 | nap/expected_<name> | what the network expected to win where it made that bid |
-| league/chips_per_100 | what seats of the network win per 100 deals from those of a past one |
+| opponents/chips_per_100 | what the network wins per 100 deals from its `opponents` |
 | eval/<agent> | chips per 100 deals of the network in one seat, the agent in all others |
 | eval/<agent>_ci95 | half the width of its interval |
 
@@ -160,8 +160,7 @@ class Run:
         """Refuse to begin what the disk cannot hold: new files stand beside old ones for a time."""
         config = self.trainer.config
         size = sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
-        networks = config.keep + bool(config.league_share) / config.league_every
-        needed = int(2 * (size + networks * self.trainer.weights.nbytes))
+        needed = 2 * (size + config.keep * self.trainer.weights.nbytes)
         free = shutil.disk_usage(self.folder).free
         if free < needed:
             raise ValueError(

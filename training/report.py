@@ -24,7 +24,7 @@ POINTS = 400  # of a curve, at most: means of neighbouring updates
 
 PLOTS = (  # title, unit, prefixes of the tags; a tag's rest is its label
     ("Strength on held-out deals", "chips per 100 deals", ("eval/",)),
-    ("Against past networks", "chips per 100 deals", ("league/",)),
+    ("Against its opponents", "chips per 100 deals", ("opponents/",)),
     ("Contracts", "share of the deals", ("nap/bid_", "nap/passed_out")),
     ("Contracts made", "share of the contracts", ("nap/made_",)),
     ("What declarers win", "chips per contract", ("nap/chips_",)),

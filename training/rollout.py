@@ -1,40 +1,53 @@
-"""Self-play: complete deals by a network in all seats, and what each decision was worth.
+"""Self-play: complete deals by a network, and what each of its decisions was worth.
 
 A row is one decision: a seat with at least two legal actions. The decisions of one seat in one
 deal are a chain; a chain ends with its deal, so nothing after it is ever estimated.
 
-Two things make the deals teach more than plain self-play would:
+The network plays all seats, or one seat of each game against opponents that do not learn, whose
+decisions are no rows.
 
-* in some games a past network sits at some of the seats; its decisions are no rows;
-* in some games the auction branches once: the seat to move takes every legal action, each in a copy
-  of the game that is played on to the end of the deal. So that row knows what each action brings
-  with the same cards, and the play of contracts that are rarely bid is practised.
+In some games the auction branches once: the seat to move takes every legal action, each in a copy
+of the game that is played on to the end of the deal. So that row knows what each action brings
+with the same cards, and the play of contracts that are rarely bid is practised.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from nap_env.actions import NUM_ACTIONS
+from nap_env.actions import NUM_ACTIONS, IllegalActionError
+from nap_env.agents.agent import Agent, checked_answers
 from nap_env.agents.features import entries, write_decision
+from nap_env.agents.matrix import aligned
 from nap_env.agents.network import (
     BLOCK,
     VALUE_HEAD,
+    Decisions,
+    Sight,
     Training,
+    block_of,
     chips_per_reward,
     choose,
     forward,
     head,
-    heads_at,
     log_policy,
+    net_of,
+    num_weights,
     widths_of,
 )
 from nap_env.engine.kernel import kernel
 from nap_env.engine.state import AUCTION, BUY, HOLD, OVER, draw, new_games, seed_game
-from nap_env.engine.step import advance, legal_action, new_match, next_deal, only_action
+from nap_env.engine.step import (
+    advance,
+    is_legal,
+    legal_action,
+    new_match,
+    next_deal,
+    only_action,
+)
+from nap_env.games import Games
 from nap_env.observation import layout
 from nap_env.rules import Rules, rules_table
 
@@ -61,6 +74,56 @@ ROW = np.dtype(
 
 _ROWS, _FEATURES, _ACTIONS, _GAMES = range(4)
 _FEATURES_A_ROW, _ACTIONS_A_ROW = 48, 6  # room for as many on average
+_PLAYED, _FULL, _WAITING = range(3)  # why `_play` stops
+
+
+class Rollout(NamedTuple):
+    """The R decisions of one deal in each game, in the order they were taken."""
+
+    rows: npt.NDArray[np.void]  # ROW (R,)
+    decisions: Decisions  # what they were taken on
+    # Beside `decisions.actions`:
+    log_probs: Floats  # under the policy that played
+    worth: Floats  # what the action brought less the mean, where the row branches
+    copies: npt.NDArray[np.int32]  # scratch: the game in which it was taken, where the row branches
+    payments: npt.NDArray[np.int32]  # (N, P), what each seat's chips changed, branches left out
+
+    @staticmethod
+    def room(rows: int, features: int, actions: int) -> "Rollout":
+        """Return room for so many of each."""
+        return Rollout(
+            np.empty(rows, ROW), Decisions.room(rows, features, actions),
+            np.empty(actions, np.float32), np.empty(0, np.float32), np.empty(actions, np.int32),
+            np.empty((0, 0), np.int32),
+        )  # fmt: skip
+
+    @staticmethod
+    def join(parts: "Sequence[Rollout]") -> "Rollout":
+        """Return all decisions of several rollouts as one; their chains and payments stay apart."""
+        if len(parts) == 1:
+            return parts[0]
+
+        def joined(name: str) -> Any:
+            return np.concatenate([getattr(part, name) for part in parts])
+
+        def of_decisions(name: str) -> Any:
+            arrays = [getattr(part.decisions, name) for part in parts]
+            if "starts" not in name:
+                return np.concatenate(arrays)
+            return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(a) for a in arrays]))])
+
+        return Rollout.room(0, 0, 0)._replace(
+            decisions=Decisions(*map(of_decisions, Decisions._fields)),
+            **{name: joined(name) for name in ("rows", "log_probs", "worth")},
+        )
+
+
+class Progress(NamedTuple):
+    """How far each of N games and their M copies has come in its deal."""
+
+    playing: npt.NDArray[np.bool_]  # (N + M,), whether its deal is not over
+    sits: npt.NDArray[np.int16]  # (N + M, P), 0: the network, k: opponent number k
+    until_branch: Ints  # (N + M,), decisions of the auction before it branches, -1: never
 
 
 @kernel
@@ -81,333 +144,292 @@ def _role(g):
 
 
 @kernel
-def _begin(games, num_main, rules_of, playing, until_branch, branch_share):
+def _begin(games, num_main, rules_of, progress, branch_share):
     """Stand every game at the first decision of a deal."""
     rules = rules_of[0]
     for i in range(num_main):
         g = games[i]
         if g["phase"] == OVER:
             next_deal(g, rules)
-        playing[i] = not advance(g, rules, only_action(g), True)
-        until_branch[i] = -1
+        progress.playing[i] = not advance(g, rules, only_action(g), True)
+        progress.until_branch[i] = -1
         if draw(g, 1 << 20) < branch_share * (1 << 20):
-            until_branch[i] = draw(g, rules["hands"])
+            progress.until_branch[i] = draw(g, rules["hands"])
     for i in range(num_main, len(games)):
-        playing[i] = False
-        until_branch[i] = -1
+        progress.playing[i] = False
+        progress.until_branch[i] = -1
 
 
 @kernel
-def _play(
-    games, num_main, rules_of, in_order, networks, sits, widths, factors, table, views,
-    playing, until_branch, rows, starts, places, values, action_starts, actions,
-    log_probs, copies, used, todo, taken, numbers, hidden,
-):  # fmt: skip
-    """Play on until all deals are over, or there is no room for what happens.
+def _play(games, rules_of, net, sight, progress, room, used, hidden):
+    """Play on until all deals are over, opponents are to move, or there is no room for more.
 
     Its arguments:
         games: GAME (N + M,), M of them for branches.
-        num_main: N.
         rules_of: TABLE (1,).
-        in_order: whether the networks see the suits in order.
-        networks: float32 (2, T), the one that learns and a past one.
-        sits: int8 (N + M, P), which of them has a seat.
-        widths, factors, table: of the networks and the observation.
-        views: `Layout.new_view`, scratch.
-        playing: bool (N + M,), games whose deal is not over.
-        until_branch: int64 (N + M,), decisions of the auction before it branches, -1 never.
-        rows: ROW (R,) is written.
-        starts, places, values: the features of the rows, written.
-        action_starts, actions, log_probs: their legal actions, written.
-        copies: int32, beside `actions`: the game in which it was taken, where the row branches.
-        used: int64 (4,), how much of them is filled, and of the games.
-        todo: int64 (N + M,), scratch, as are
-        taken: int64 (N + M,), and
-        numbers: int64 (BLOCK,), 0, 1, 2, .., and
-        hidden: float32 (L, BLOCK * width).
+        net: Net, the network.
+        sight: Sight, its.
+        progress: Progress.
+        room: Rollout, room that is filled.
+        used: int64 (4,), how much of its rows, features and actions is filled, and of the games.
+        hidden: float32 (L, BLOCK * width), scratch.
 
     Returns:
-        Whether all deals are over.
+        _PLAYED, _FULL, or _WAITING: in all games that are not over an opponent is to move.
     """
     rules = rules_of[0]
-    view = views[0]
+    view = sight.views[0]
     players = rules["num_players"]
-    heads = heads_at(widths)
-    width = widths[len(widths) - 1]
-    last = hidden[len(widths) - 2]
+    playing, sits, until_branch = progress.playing, progress.sits, progress.until_branch
+    rows, log_probs, copies = room.rows, room.log_probs, room.copies
+    starts, places, values, action_starts, actions = room.decisions
+    numbers = np.empty(BLOCK, np.int64)
+    todo = np.empty(len(games), np.int64)  # games in which the network is to move
+    taken = np.empty(len(games), np.int64)  # number of the legal action that it takes, -1: none
+    last = hidden[len(net.widths) - 2]
     while True:
         live = np.int64(0)
+        waiting = False
         for i in range(used[_GAMES]):
-            live += np.int64(playing[i])
             taken[i] = -1
+            if playing[i]:
+                if sits[i, games[i]["seat"]] == 0:
+                    todo[live] = i
+                    live += 1
+                else:
+                    waiting = True
         if live == 0:
-            return True
+            return _WAITING if waiting else _PLAYED
         if (
             len(rows) < used[_ROWS] + live
-            or len(places) < used[_FEATURES] + live * len(table)
+            or len(places) < used[_FEATURES] + live * len(sight.entries)
             or len(actions) < used[_ACTIONS] + live * NUM_ACTIONS
         ):
-            return False
-        for sitting in range(len(networks)):
-            count = np.int64(0)
-            for i in range(used[_GAMES]):
-                if playing[i] and taken[i] < 0 and sits[i, games[i]["seat"]] == sitting:
-                    todo[count] = i
-                    count += 1
-            for first in range(0, count, BLOCK):
-                many = np.minimum(BLOCK, count - first)
-                row = used[_ROWS]
-                starts[row] = used[_FEATURES]
-                action_starts[row] = used[_ACTIONS]
-                for k in range(many):
-                    starts[row + k + 1], action_starts[row + k + 1] = write_decision(
-                        games[todo[first + k]], rules, in_order, table, view, places,
-                        values, starts[row + k], actions, action_starts[row + k],
-                    )  # fmt: skip
-                forward(
-                    networks[sitting], widths, factors, places, values, starts[row:], numbers, 0,
-                    many, hidden,
+            return _FULL
+        for first in range(0, live, BLOCK):
+            many = np.minimum(BLOCK, live - first)
+            row = used[_ROWS]
+            starts[row] = used[_FEATURES]
+            action_starts[row] = used[_ACTIONS]
+            for k in range(many):
+                numbers[k] = row + k
+                starts[row + k + 1], action_starts[row + k + 1] = write_decision(
+                    games[todo[first + k]], rules, sight.in_order, sight.entries, view, places,
+                    values, starts[row + k], actions, action_starts[row + k],
                 )  # fmt: skip
-                for k in range(many):
-                    i = todo[first + k]
-                    g = games[i]
-                    start = action_starts[row + k]
-                    end = action_starts[row + k + 1]
-                    log_policy(
-                        networks[sitting], heads, width, last, k, actions, start, end, log_probs,
-                        start,
-                    )  # fmt: skip
-                    taken[i] = choose(g, log_probs, start, end - start)
-                    role = _role(g)
-                    if sitting > 0:
-                        until_branch[i] -= np.int64(role == IN_AUCTION and until_branch[i] > 0)
-                        continue
-                    note = rows[row + k]
-                    note["chain"] = i * players + g["seat"]
-                    note["chosen"] = taken[i]
-                    note["role"] = role
-                    note["log_prob"] = log_probs[start + taken[i]]
-                    note["value"] = head(networks[0], heads, width, VALUE_HEAD, last, k)
-                    note["branches"] = 0
-                    if role == IN_AUCTION and until_branch[i] >= 0:
-                        if until_branch[i] == 0 and used[_GAMES] + end - start <= len(games) + 1:
-                            note["branches"] = 1
-                            for number in range(end - start):
-                                j = i
-                                if number != taken[i]:
-                                    j = used[_GAMES]
-                                    used[_GAMES] += 1
-                                    games[j] = games[i]
-                                    playing[j] = True
-                                    until_branch[j] = -1
-                                    taken[j] = number
-                                    for seat in range(players):
-                                        sits[j, seat] = sits[i, seat]
-                                copies[start + number] = j
-                        until_branch[i] -= 1
-                if sitting == 0:
-                    used[_ROWS] += many
-                    used[_FEATURES] = starts[row + many]
-                    used[_ACTIONS] = action_starts[row + many]
+            forward(net, room.decisions, numbers, 0, many, hidden)
+            for k in range(many):
+                i = todo[first + k]
+                g = games[i]
+                start = action_starts[row + k]
+                end = action_starts[row + k + 1]
+                log_policy(net, last, k, actions, start, end, log_probs, start)
+                taken[i] = choose(g, log_probs, start, end - start)
+                decision = rows[row + k]
+                decision["chain"] = i * players + g["seat"]
+                decision["chosen"] = taken[i]
+                decision["role"] = _role(g)
+                decision["log_prob"] = log_probs[start + taken[i]]
+                decision["value"] = head(net, VALUE_HEAD, last, k)
+                decision["branches"] = 0
+                if decision["role"] == IN_AUCTION and until_branch[i] >= 0:
+                    if until_branch[i] == 0 and used[_GAMES] + end - start <= len(games) + 1:
+                        decision["branches"] = 1
+                        for number in range(end - start):
+                            j = i
+                            if number != taken[i]:
+                                j = used[_GAMES]
+                                used[_GAMES] += 1
+                                games[j] = games[i]
+                                playing[j] = True
+                                until_branch[j] = -1
+                                taken[j] = number
+                                for seat in range(players):
+                                    sits[j, seat] = sits[i, seat]
+                            copies[start + number] = j
+                    until_branch[i] -= 1
+            used[_ROWS] += many
+            used[_FEATURES] = starts[row + many]
+            used[_ACTIONS] = action_starts[row + many]
         for i in range(used[_GAMES]):
-            if playing[i]:
+            if taken[i] >= 0:
                 g = games[i]
                 action = legal_action(g, taken[i])
                 playing[i] = not advance(g, rules, action, True)
 
 
 @kernel
-def _judge(
-    rows, count, players, payments, chips_per_reward, gae_lambda, ahead, action_starts, log_probs,
-    copies, worth,
-):  # fmt: skip
+def _oppose(games, rules_of, progress, rows, actions):
+    """Let opponents act in some games; return which of `rows` acts illegally, before any, or -1."""
+    rules = rules_of[0]
+    for k in range(len(rows)):
+        if not (0 <= actions[k] < NUM_ACTIONS and is_legal(games[rows[k]], actions[k])):
+            return k
+    for k in range(len(rows)):
+        i = rows[k]
+        g = games[i]
+        if _role(g) == IN_AUCTION and progress.until_branch[i] > 0:
+            progress.until_branch[i] -= 1
+        progress.playing[i] = not advance(g, rules, actions[k], True)
+    return -1
+
+
+@kernel
+def _judge(rollout, chips_per_reward, gae_lambda):
     """Say of each row how much better than expected it turned out (GAE, undiscounted).
 
     Every chain goes along one seat's own decisions: what a decision led to is the value of the
     same seat's next one, and after its last one in the deal only the payment.
 
     Its arguments:
-        rows: ROW, `advantage` and `returns` are written.
-        count: how many.
-        players: P.
-        payments: int32 (N + M, P).
+        rollout: Rollout, `payments` of N + M games; `advantage` and `returns` of its rows and
+            `worth` are written.
         chips_per_reward: unit of the reward.
         gae_lambda: weight of later decisions: 0 trusts the value, 1 only payments.
-        ahead: float32 (2, (N + M) * P), scratch: value and advantage of the chain's next row.
-        action_starts, log_probs, copies: as in `_play`.
-        worth: float32, beside them: what each action of a branching row brought, less the mean
-            over the policy, is written.
     """
-    for game in range(len(payments)):
+    rows, payments, worth = rollout.rows, rollout.payments, rollout.worth
+    action_starts = rollout.decisions.action_starts
+    games, players = payments.shape
+    ahead = np.zeros(
+        (2, games * players), np.float32
+    )  # value and advantage of the chain's next row
+    for game in range(games):
         for seat in range(players):
             ahead[0, game * players + seat] = payments[game, seat] / chips_per_reward
-            ahead[1, game * players + seat] = 0
-    for row in range(count - 1, -1, -1):
-        note = rows[row]
-        chain = note["chain"]
-        if note["branches"] != 0:
+    for row in range(len(rows) - 1, -1, -1):
+        decision = rows[row]
+        chain = decision["chain"]
+        if decision["branches"] != 0:
             seat = chain % players
             mean = 0.0
             for k in range(action_starts[row], action_starts[row + 1]):
-                worth[k] = payments[copies[k], seat] / chips_per_reward
-                mean += np.exp(log_probs[k]) * worth[k]
+                worth[k] = payments[rollout.copies[k], seat] / chips_per_reward
+                mean += np.exp(rollout.log_probs[k]) * worth[k]
             for k in range(action_starts[row], action_starts[row + 1]):
                 worth[k] -= mean
-            advantage = np.float32(mean - note["value"])
+            advantage = np.float32(mean - decision["value"])
         else:
-            advantage = np.float32(ahead[0, chain] - note["value"] + gae_lambda * ahead[1, chain])
-        note["advantage"] = advantage
-        note["returns"] = advantage + note["value"]
-        ahead[0, chain] = note["value"]
+            advantage = np.float32(
+                ahead[0, chain] - decision["value"] + gae_lambda * ahead[1, chain]
+            )
+        decision["advantage"] = advantage
+        decision["returns"] = advantage + decision["value"]
+        ahead[0, chain] = decision["value"]
         ahead[1, chain] = advantage
 
 
-@dataclass
-class Rollout:
-    """The R decisions of one deal in each game, in the order they were taken.
-
-    Attributes:
-        rows: ROW (R,).
-        starts: int64 (R + 1,), where each row's features start;
-        places: uint16, the features,
-        values: int8, and what they are worth.
-        action_starts: int64 (R + 1,), where each row's legal actions start;
-        actions: uint8, as the network knows them,
-        log_probs: float32, under the policy that played,
-        worth: float32, what the action brought less the mean, where the row branches.
-        payments: int32 (N, P), what each seat's chips changed, branches left out.
-    """
-
-    rows: npt.NDArray[np.void]
-    starts: Ints
-    places: npt.NDArray[np.uint16]
-    values: npt.NDArray[np.int8]
-    action_starts: Ints
-    actions: npt.NDArray[np.uint8]
-    log_probs: Floats
-    worth: Floats
-    payments: npt.NDArray[np.int32]
-
-    @staticmethod
-    def join(parts: "Sequence[Rollout]") -> "Rollout":
-        """Return all decisions of several rollouts as one; their chains and payments stay apart."""
-        if len(parts) == 1:
-            return parts[0]
-
-        def joined(name: str) -> Any:
-            return np.concatenate([getattr(part, name) for part in parts])
-
-        def starts(name: str, of: str) -> Ints:
-            ends = np.cumsum([0, *(len(getattr(part, of)) for part in parts)])
-            shifted = [
-                getattr(part, name)[:-1] + end for part, end in zip(parts, ends, strict=False)
-            ]
-            return np.concatenate([*shifted, ends[-1:]])
-
-        return Rollout(
-            joined("rows"), starts("starts", "places"), joined("places"), joined("values"),
-            starts("action_starts", "actions"), joined("actions"), joined("log_probs"),
-            joined("worth"), np.empty((0, 0), np.int32),
-        )  # fmt: skip
-
-
 class Players:
-    """Some games that one network, and a past one, play against themselves.
+    """Some games that a network plays against itself, or against opponents.
 
     Attributes:
         num_players: P.
         num_games: N.
         games: GAME (N + M,), the last M of them scratch for branches.
+        sits: int16 (N, P), who has each seat in the present deal: 0 the network, k opponent
+            number k.
+        net: Net, what the network is but for its weights.
     """
 
     def __init__(
         self, rules: Rules, num_players: int, training: Training, first: int, num_games: int,
-        seed: int, branch_share: float,
+        seed: int, branch_share: float, opponents: Mapping[str, Agent] | None = None,
     ) -> None:  # fmt: skip
         """Deal the first deal of games `first`, `first` + 1, .. of a seed.
 
         Args:
             rules: the rules.
             num_players: P.
-            training: what the networks are trained to play.
+            training: what the network is trained to play.
             first: number of the first game.
             num_games: N.
             seed: of the random streams.
             branch_share: share of the deals whose auction branches.
+            opponents: by name, who has all seats but one; without any the network has all seats.
         """
-        self._training = training
-        self.num_players = num_players
-        self._table = rules_table(rules, num_players)
         seen = layout(rules, num_players, training.observation_layout)
-        self._entries = entries(seen)
-        self.factors = np.ascontiguousarray(self._entries["factor"])
-        self.widths = widths_of(seen.size, training.hidden)
-        self.num_games = num_games
+        table = entries(seen)
+        widths = widths_of(seen.size, training.hidden)
+        weights = np.zeros(num_weights(widths), np.float32)
+        self.net = net_of(weights, widths, np.ascontiguousarray(table["factor"]))
+        self._sight = Sight(training.suits_in_order, table, seen.new_view())
+        self.num_players, self.num_games = num_players, num_games
+        self._table = rules_table(rules, num_players)
         self._branch_share = branch_share
         copies = int(num_games * branch_share * (len(rules.bids) + 1) * 1.2) + 1
-        self.games = new_games(num_games + copies if branch_share else num_games)
+        count = num_games + copies if branch_share else num_games
+        self.games = new_games(count)
         _seed(self.games[:num_games], first, np.uint64(seed), self._table)
-        count = len(self.games)
-        self._sits = np.zeros((count, num_players), np.int8)
-        self._playing = np.zeros(count, np.bool_)
-        self._until_branch = np.zeros(count, np.int64)
-        self._todo, self._taken = np.zeros(count, np.int64), np.zeros(count, np.int64)
-        self._numbers = np.arange(BLOCK)
-        self._hidden = np.empty((len(training.hidden), BLOCK * max(training.hidden)), np.float32)
-        self._ahead = np.empty((2, count * num_players), np.float32)
-        self._views = seen.new_view()
-        self._rows = np.empty(0, ROW)
-        self._starts = np.empty(1, np.int64)
-        self._places, self._values = np.empty(0, np.uint16), np.empty(0, np.int8)
-        self._action_starts = np.empty(1, np.int64)
-        self._actions, self._log_probs = np.empty(0, np.uint8), np.empty(0, np.float32)
-        self._copies = np.empty(0, np.int32)
+        self._progress = Progress(
+            np.zeros(count, np.bool_), np.zeros((count, num_players), np.int16),
+            np.zeros(count, np.int64),
+        )  # fmt: skip
+        self.sits = self._progress.sits[:num_games]
+        self._room = Rollout.room(0, 0, 0)
+        self._hidden = aligned(*block_of(widths))
+        self._opponents = dict(opponents or {})
+        self._shown = Games(rules, num_players, self.games)
 
-    def play(self, networks: Floats, sits: npt.NDArray[np.int8], gae_lambda: float) -> Rollout:
+    def play(self, weights: Floats, gae_lambda: float, random: np.random.Generator) -> Rollout:
         """Play one deal in every game.
 
         Args:
-            networks: float32 (1 or 2, T), the one that learns and a past one.
-            sits: int8 (N, P), which of them has each seat.
+            weights: float32 (T,), of the network.
             gae_lambda: weight of later decisions in the advantage.
+            random: draws the seat of the network and its opponent in each game, if there are any.
 
         Returns:
             The decisions; overwritten by the next call.
+
+        Raises:
+            ValueError: an opponent did not choose a legal action for each of its games.
         """
-        self._sits[: self.num_games] = sits
+        if self._opponents:
+            self.sits[:] = random.integers(len(self._opponents), size=(self.num_games, 1)) + 1
+            mine = random.integers(self.num_players, size=self.num_games)
+            self.sits[np.arange(self.num_games), mine] = 0
         used = np.array([0, 0, 0, self.num_games])
-        _begin(
-            self.games, self.num_games, self._table, self._playing,
-            self._until_branch, self._branch_share,
-        )  # fmt: skip
-        while not _play(
-            self.games, self.num_games, self._table, self._training.suits_in_order, networks,
-            self._sits, self.widths, self.factors, self._entries, self._views,
-            self._playing, self._until_branch, self._rows, self._starts,
-            self._places, self._values, self._action_starts, self._actions, self._log_probs,
-            self._copies, used, self._todo, self._taken, self._numbers, self._hidden,
-        ):  # fmt: skip
-            self._grow()
+        _begin(self.games, self.num_games, self._table, self._progress, self._branch_share)
+        net = self.net._replace(weights=weights)
+        while True:
+            stopped = _play(
+                self.games, self._table, net, self._sight, self._progress, self._room, used,
+                self._hidden,
+            )  # fmt: skip
+            if stopped == _PLAYED:
+                break
+            if stopped == _FULL:
+                self._grow()
+            else:
+                self._ask()
         rows, features, actions, _ = used
+        room = self._room
+        starts, places, values, action_starts, legal = room.decisions
         payments = (self.games["payments"] + self.games["shares"])[:, : self.num_players]
-        payments = payments.astype(np.int32)
-        worth = np.zeros(actions, np.float32)
-        _judge(
-            self._rows, rows, self.num_players, payments,
-            chips_per_reward(self.num_players), gae_lambda, self._ahead, self._action_starts,
-            self._log_probs, self._copies, worth,
+        rollout = Rollout(
+            room.rows[:rows],
+            Decisions(
+                starts[: rows + 1], places[:features], values[:features],
+                action_starts[: rows + 1], legal[:actions],
+            ),
+            room.log_probs[:actions], np.zeros(actions, np.float32), room.copies[:actions],
+            payments.astype(np.int32),
         )  # fmt: skip
-        return Rollout(
-            self._rows[:rows],
-            self._starts[: rows + 1],
-            self._places[:features],
-            self._values[:features],
-            self._action_starts[: rows + 1],
-            self._actions[:actions],
-            self._log_probs[:actions],
-            worth,
-            payments[: self.num_games],
-        )
+        _judge(rollout, chips_per_reward(self.num_players), gae_lambda)
+        return rollout._replace(copies=room.copies[:0], payments=rollout.payments[: self.num_games])
+
+    def _ask(self) -> None:
+        """Ask the opponents in all games that are not over, each once."""
+        waiting = np.flatnonzero(self._progress.playing)
+        sitting = self._progress.sits[waiting, self.games["seat"][waiting]]
+        for number, (name, agent) in enumerate(self._opponents.items(), 1):
+            rows = waiting[sitting == number]
+            if not rows.size:
+                continue
+            actions = checked_answers(name, agent(self._shown, rows), len(rows))
+            wrong = _oppose(self.games, self._table, self._progress, rows, actions)
+            if wrong >= 0:
+                told = self._shown.game(int(rows[wrong])).illegal(int(actions[wrong]))
+                raise IllegalActionError(f"opponent {name!r}: {told}")
 
     def state(self) -> npt.NDArray[np.uint8]:
         """Return the bytes of the games, (N, size of a record), between two deals."""
@@ -419,20 +441,16 @@ class Players:
 
     def _grow(self) -> None:
         """Make room: for a first guess, then for twice as much."""
-        rows = max(2 * len(self._rows), 16 * len(self.games))
-
-        def grown(array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
-            new = np.empty(size, array.dtype)
+        before, games = self._room, len(self.games)
+        rows = max(2 * len(before.rows), 16 * games)
+        actions = rows * _ACTIONS_A_ROW + games * NUM_ACTIONS
+        features = rows * _FEATURES_A_ROW + games * len(self._sight.entries)
+        room = self._room = Rollout.room(rows, features, actions)
+        arrays: list[tuple[Any, Any]] = [
+            *zip(room.decisions, before.decisions, strict=True),
+            (room.rows, before.rows),
+            (room.log_probs, before.log_probs),
+            (room.copies, before.copies),
+        ]
+        for new, array in arrays:
             new[: len(array)] = array
-            return new
-
-        self._rows = grown(self._rows, rows)
-        self._starts = grown(self._starts, rows + 1)
-        self._action_starts = grown(self._action_starts, rows + 1)
-        features = rows * _FEATURES_A_ROW + len(self.games) * len(self._entries)
-        self._places = grown(self._places, features)
-        self._values = grown(self._values, features)
-        actions = rows * _ACTIONS_A_ROW + len(self.games) * NUM_ACTIONS
-        self._actions = grown(self._actions, actions)
-        self._log_probs = grown(self._log_probs, actions)
-        self._copies = grown(self._copies, actions)

@@ -1,7 +1,8 @@
 """How a network is trained by PPO self-play.
 
-Every update plays one deal in each game with the present network in all seats
-(`training.rollout`), then improves the network on the decisions it took (`training.gradient`).
+Every update plays one deal in each game with the present network in all seats, or in one among
+opponents (`training.rollout`), then improves the network on the decisions it took
+(`training.gradient`).
 
 The work is split among workers: the threads of all processes. Each has games of its own and trains
 on their decisions; the gradients are added up.
@@ -11,26 +12,30 @@ divided by their spread. So the weights of the entropy are temperatures in rewar
 have learnt to pass, the little that still happens is not blown up into large steps.
 """
 
+import hashlib
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import nn
 
-from nap_env.agents import make
+from nap_env.agents import Agent, make
 from nap_env.agents.network import NetworkAgent, Training
 from nap_env.observation import LAYOUT_VERSION
 from nap_env.rules import Rules
+from training.arena import CHECKPOINT, enter
+from training.checkpoint import load_weights
 from training.config import Config
-from training.gradient import LOSS, STATISTICS, Gradient
+from training.gradient import Gradient
+from training.loss import STATISTICS, weigh
 from training.metrics import Deals, describe
 from training.network import TorchGradient, new_weights
-from training.rollout import IN_AUCTION, ROLES, Floats, Players, Rollout
+from training.rollout import ROLES, Floats, Players, Rollout
 from training.team import Team
 
 _Result = TypeVar("_Result")
@@ -43,7 +48,6 @@ class Trainer:
         tables: what is played, rules and numbers of players.
         weights: float32 (T,), the network.
         average: float32 (T,), its weights averaged over the updates.
-        past: networks of the league.
         updates, deals, decisions: how many so far.
     """
 
@@ -56,6 +60,7 @@ class Trainer:
 
         Raises:
             ValueError: rules, options, players, agents or widths are impossible.
+            OSError: weights cannot be read.
         """
         self.config, self.team = config, team or Team(config.device)
         self.training = Training(
@@ -80,34 +85,64 @@ class Trainer:
         first = self.team.rank * config.threads
         self._workers = range(first, first + config.threads)
         seed = 2 * config.seed  # even: no deal that evaluation uses
+        self._digests = {
+            name: hashlib.sha256(Path(name).read_bytes()).hexdigest()
+            for name in config.opponents
+            if name.endswith(CHECKPOINT)
+        }
         self._players = [
             [
                 Players(
-                    *table, self.training, worker * share, share, seed, config.branch_share
+                    *table, self.training, worker * share, share, seed, config.branch_share,
+                    self._seated(*table),
                 )
                 for table in self.tables
             ]
             for worker in self._workers
         ]  # fmt: skip
-        widths, factors = self._players[0][0].widths, self._players[0][0].factors
+        net = self._players[0][0].net
         self._gradients: list[Gradient | TorchGradient] = [
-            Gradient(widths, factors)
-            if config.device == "cpu"
-            else TorchGradient(widths, factors, self.team.device)
+            Gradient(net) if config.device == "cpu" else TorchGradient(net, self.team.device)
             for _ in self._workers
         ]
         self._pool = ThreadPoolExecutor(config.threads)
-        self.num_features = int(widths[0])
-        self._parameter = nn.Parameter(torch.from_numpy(new_weights(widths, config.seed)))
+        weights = new_weights(net.widths, config.seed)
+        if config.init and not config.resume:
+            weights[:] = self._initial(config.init)
+        self._parameter = nn.Parameter(torch.from_numpy(weights))
         self.weights: Floats = self._parameter.detach().numpy()  # the same memory
         self.average = self.weights.copy()
-        self.past: list[Floats] = []
         self.optimizer = torch.optim.Adam(
             [self._parameter], lr=config.learning_rate, eps=1e-5, fused=True
         )
         self.updates = 0
         self.deals = 0
         self.decisions = 0
+
+    def _seated(self, rules: Rules, num_players: int) -> dict[str, Agent]:
+        """Return the opponents at a table, networks as sampled, by name."""
+        names = self.config.opponents
+        _, _, entrants = enter(names, rules, None, num_players)
+        return {name: sampled.agent for name, (sampled, *_) in zip(names, entrants, strict=True)}
+
+    def _initial(self, name: str) -> Floats:
+        """Return the weights of a network by name, or of a run.
+
+        Raises:
+            ValueError: they are not of a network like this one.
+        """
+        if name.endswith(CHECKPOINT):
+            weights, training = load_weights(Path(name))
+        else:
+            agent = make(name, *self.tables[0])
+            if not isinstance(agent, NetworkAgent):
+                raise ValueError(f"init={name}: is not a network")
+            weights, training = agent.weights, agent.training
+        for what in ("hidden", "suits_in_order", "layout_version", "num_features"):
+            theirs, ours = getattr(training, what), getattr(self.training, what)
+            if theirs != ours:
+                raise ValueError(f"init={name}: has {what}={theirs}, the run has {ours}")
+        return weights
 
     def _each(self, function: Callable[..., _Result], *lists: Iterable[Any]) -> list[_Result]:
         """Return what the function says for each worker of this process, side by side."""
@@ -123,8 +158,6 @@ class Trainer:
         left = 1 - self.decisions / config.total_decisions  # from 1 down to 0
         for group in self.optimizer.param_groups:
             group["lr"] = config.learning_rate * left
-        if config.league_share and len(self.past) * config.league_every <= 1 - left:
-            self.past.append(self.weights.copy())
         random = [
             np.random.default_rng([config.seed, self.updates, worker]) for worker in self._workers
         ]
@@ -135,7 +168,7 @@ class Trainer:
             lambda gradient, rollout: (
                 gradient.log_policies(self.average, rollout)
                 if config.magnet
-                else np.zeros(len(rollout.actions), np.float32)
+                else np.zeros(len(rollout.decisions.actions), np.float32)
             ),
             self._gradients,
             rollouts,
@@ -157,26 +190,12 @@ class Trainer:
             **describe(self.team, self.tables, deals),
         }
 
-    def _seats(self, shape: tuple[int, int], random: np.random.Generator) -> npt.NDArray[np.int8]:
-        """Draw which network sits where: (N, P), 0 the present one, 1 a past one."""
-        share = self.config.league_share
-        if not share:
-            return np.zeros(shape, np.int8)
-        mixed = random.random((shape[0], 1)) < share
-        return (mixed & (random.random(shape) < 0.5)).astype(np.int8)
-
     def _play(self, tables: Sequence[Players], random: np.random.Generator) -> list[Deals]:
-        """Play a worker's games, some of them with a past network at about half of the seats."""
-        config = self.config
-        networks = [self.weights]
-        if config.league_share:
-            networks.append(self.past[random.integers(len(self.past))])
-        deals = []
-        for players in tables:
-            sits = self._seats((players.num_games, players.num_players), random)
-            rollout = players.play(np.stack(networks), sits, config.gae_lambda)
-            deals.append(Deals(players, rollout, sits))
-        return deals
+        """Play a worker's games."""
+        return [
+            Deals(players, players.play(self.weights, self.config.gae_lambda, random))
+            for players in tables
+        ]
 
     def _loss(self, rollouts: Sequence[Rollout], left: float) -> tuple[Any, dict[str, float]]:
         """Return LOSS (1,) for these decisions, and what to log of them."""
@@ -192,20 +211,15 @@ class Trainer:
             missed = rows["advantage"].astype(np.float64)
             fit += np.array([len(rows), returns.sum(), returns @ returns, missed @ missed])
         moments, fit = self.team.add(moments), self.team.add(fit)
+        fit[0] = max(fit[0], 1)  # among opponents there may be nothing to decide
         count = np.maximum(moments[:, 0], 1)
         mean = moments[:, 1] / count
         spread = np.sqrt(np.maximum(moments[:, 2] / count - mean**2, 0))
         variance = fit[2] / fit[0] - (fit[1] / fit[0]) ** 2
-        loss = np.zeros(1, LOSS)
-        loss["clip"], loss["value_coef"] = config.clip, config.value_coef
-        loss["magnet"] = config.magnet
-        heat = config.entropy_end + (1 - config.entropy_end) * left
-        loss["temperature"] = heat * config.entropy_play
-        loss["temperature"][:, IN_AUCTION] = heat * config.entropy_auction
         if config.advantage == "normalised":
-            loss["mean"], loss["scale"] = mean, 1 / (spread + 1e-4)
+            loss = weigh(config, left, mean, 1 / (spread + 1e-4))
         else:
-            loss["mean"], loss["scale"] = moments[:, 1].sum() / fit[0], 1
+            loss = weigh(config, left, moments[:, 1].sum() / fit[0], 1)
         return loss, {
             "losses/explained_variance": 1 - fit[3] / fit[0] / max(variance, 1e-8),
             **{f"losses/advantage_{role}": spread[k] for k, role in enumerate(ROLES)},
@@ -251,8 +265,9 @@ class Trainer:
                 self.optimizer.step()
                 norms.append(norm)
                 sums += found
-        means = sums.sum(0)[:-1] / sums[:, -1].sum()
+        means = sums.sum(0)[:-1] / max(sums[:, -1].sum(), 1)
         told = dict(zip(STATISTICS, means.tolist(), strict=True))
+        untold = ("entropy", *(() if config.magnet else ("magnet_kl",)))
         entropy = STATISTICS.index("entropy")
         if told["approx_kl"] > config.max_kl:
             raise FloatingPointError(
@@ -260,8 +275,8 @@ class Trainer:
                 f"decision, max_kl is {config.max_kl}"
             )
         return {
-            **{f"losses/{name}": told[name] for name in STATISTICS if name != "entropy"},
-            "losses/grad_norm": float(np.mean(norms)),
+            **{f"losses/{name}": told[name] for name in STATISTICS if name not in untold},
+            "losses/grad_norm": float(np.mean(norms or 0)),
             **{
                 f"nap/entropy_{role}": sums[k, entropy] / max(sums[k, -1], 1)
                 for k, role in enumerate(ROLES)
@@ -276,7 +291,7 @@ class Trainer:
             "config": self.config.told(),
             "weights": self._parameter.detach(),
             "average": torch.from_numpy(self.average),
-            "past": [torch.from_numpy(weights) for weights in self.past],
+            "opponents": self._digests,
             "optimizer": self.optimizer.state_dict(),
             # (workers of all processes, tables, games, bytes of a record)
             "games": torch.from_numpy(self.team.gather(games).reshape(-1, *games.shape[1:])),
@@ -286,10 +301,16 @@ class Trainer:
         }
 
     def resume(self, state: dict[str, Any]) -> None:
-        """Go on from what `state` returned."""
+        """Go on from what `state` returned.
+
+        Raises:
+            ValueError: the file of an opponent has changed.
+        """
+        for name, digest in state["opponents"].items():
+            if self._digests.get(name) != digest:
+                raise ValueError(f"opponents={name}: has changed since the run began")
         self.weights[:] = state["weights"].numpy()
         self.average[:] = state["average"].numpy()
-        self.past = [weights.numpy() for weights in state["past"]]
         self.optimizer.load_state_dict(state["optimizer"])
         games = state["games"].numpy()
         for worker, tables in zip(self._workers, self._players, strict=True):

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, fields
 from importlib.resources.abc import Traversable
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -56,6 +56,41 @@ OF_THE_MATCH = ("scores", "deals_left")
 """and the fields of the observation that show it, 0 in single deals."""
 
 _Row = TypeVar("_Row", Bid, Rules)
+
+
+class Net(NamedTuple):
+    """A network, as kernels take it."""
+
+    weights: Weights  # float32 (T,), flat
+    widths: npt.NDArray[np.int64]  # (L + 1,), of all layers, features first
+    heads: int  # where the heads start in the flat array
+    factors: Weights  # float32 (K,), what a feature's value is multiplied by
+
+
+class Sight(NamedTuple):
+    """How a network sees a game: what `write_decision` needs beside it."""
+
+    in_order: bool
+    entries: npt.NDArray[np.void]  # ENTRY (K,)
+    views: npt.NDArray[np.void]  # `Layout.new_view`, scratch
+
+
+class Decisions(NamedTuple):
+    """What seats to move see and may do, as a network knows it: R rows, one after the other."""
+
+    starts: npt.NDArray[np.int64]  # (R + 1,), where each row's features start
+    places: npt.NDArray[np.uint16]  # the features
+    values: npt.NDArray[np.int8]  # what they are worth, before their factor
+    action_starts: npt.NDArray[np.int64]  # (R + 1,), where each row's legal actions start
+    actions: npt.NDArray[np.uint8]
+
+    @staticmethod
+    def room(rows: int, features: int, actions: int) -> "Decisions":
+        """Return room for so many of each."""
+        return Decisions(
+            np.empty(rows + 1, np.int64), np.empty(features, np.uint16),
+            np.empty(features, np.int8), np.empty(rows + 1, np.int64), np.empty(actions, np.uint8),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -269,31 +304,30 @@ def num_weights(widths: npt.NDArray[np.int64]) -> int:
     return place + math.prod(shape)
 
 
-@kernel
-def heads_at(widths):
-    """Return where the heads start in the flat array."""
-    at = np.int64(0)
-    for layer in range(len(widths) - 1):
-        at += (widths[layer] + 1) * widths[layer + 1]
-    return at
+def net_of(weights: Weights, widths: npt.NDArray[np.int64], factors: Weights) -> Net:
+    """Return a network of these weights and widths, with these factors of the features."""
+    return Net(weights, widths, parts(widths)["heads.weight"][0], factors)
+
+
+def block_of(widths: npt.NDArray[np.int64]) -> tuple[int, int]:
+    """Return the shape of the hidden layers of a block of rows: (L, BLOCK * the widest)."""
+    return len(widths) - 1, BLOCK * int(widths[1:].max())
 
 
 @kernel
-def forward(weights, widths, factors, places, values, starts, rows, first, count, hidden):
+def forward(net, decisions, rows, first, count, hidden):
     """Compute the hidden layers of some rows.
 
     Args:
-        weights: float32, flat.
-        widths: int64 (L + 1,).
-        factors: float32 (K,), what a feature's value is multiplied by.
-        places: uint16, features of all rows,
-        values: int8, and what they are worth.
-        starts: int64, where each row's features start; the next row's start ends them.
+        net: Net.
+        decisions: Decisions.
         rows: int64, numbers of the rows.
         first: which of `rows` are meant: those from here on,
         count: so many.
         hidden: float32 (L, at least count * width) is written: row i of layer l at i * width.
     """
+    weights, widths, factors = net.weights, net.widths, net.factors
+    starts, places, values = decisions.starts, decisions.places, decisions.values
     width = widths[1]
     bias = widths[0] * width
     layer = hidden[0]
@@ -325,22 +359,21 @@ def forward(weights, widths, factors, places, values, starts, rows, first, count
 
 
 @kernel
-def head(weights, heads, width, number, layer, row):
-    """Return what a head, which starts at `heads`, says of row `row` of the last layer."""
-    value = dot(layer, row * width, weights, heads + number * width, width)
-    return value + weights[heads + NUM_HEADS * width + number]
+def head(net, number, layer, i):
+    """Return what a head says of row `i` of the last layer."""
+    width = net.widths[len(net.widths) - 1]
+    value = dot(layer, i * width, net.weights, net.heads + number * width, width)
+    return value + net.weights[net.heads + NUM_HEADS * width + number]
 
 
 @kernel
-def log_policy(weights, heads, width, layer, row, actions, start, end, log_probs, at):
+def log_policy(net, layer, i, actions, start, end, log_probs, at):
     """Write the log probabilities of the legal actions of a row.
 
     Args:
-        weights: float32, flat.
-        heads: where the heads start.
-        width: of the last layer.
-        layer: float32, its rows one after the other.
-        row: which of them.
+        net: Net.
+        layer: float32, the rows of the last layer one after the other.
+        i: which of them.
         actions: uint8, the legal actions of all rows.
         start: where those of this row start,
         end: and end.
@@ -349,7 +382,7 @@ def log_policy(weights, heads, width, layer, row, actions, start, end, log_probs
     """
     highest = np.float32(-np.inf)
     for k in range(start, end):
-        logit = head(weights, heads, width, np.int64(actions[k]), layer, row)
+        logit = head(net, np.int64(actions[k]), layer, i)
         log_probs[at + k - start] = logit
         highest = max(highest, logit)
     total = 0.0
@@ -372,31 +405,33 @@ def choose(g, log_probs, at, count):
 
 
 @kernel
-def _answer(
-    games, rules_of, asked, argmax, in_order, weights, widths, factors, table, views,
-    places, values, starts, rows, actions, action_starts, log_probs, hidden, answers, expected
-):  # fmt: skip
+def _answer(games, rules_of, asked, argmax, net, sight, answers, expected):
     """Choose an action in each of the games `asked`, and say what the seat expects there."""
     rules = rules_of[0]
-    view = views[0]
-    heads = heads_at(widths)
-    width = widths[len(widths) - 1]
-    last = hidden[len(widths) - 2]
+    view = sight.views[0]
+    size = min(BLOCK, len(asked))
+    features = size * len(sight.entries)
+    places, values = np.empty(features, np.uint16), np.empty(features, np.int8)
+    starts, action_starts = np.zeros(size + 1, np.int64), np.zeros(size + 1, np.int64)
+    actions = np.empty(size * NUM_ACTIONS, np.uint8)
+    decisions = Decisions(starts, places, values, action_starts, actions)
+    hidden = np.empty((len(net.widths) - 1, size * net.widths[1:].max()), np.float32)
+    log_probs = np.empty(NUM_ACTIONS, np.float32)
+    rows = np.arange(size)
+    last = hidden[len(net.widths) - 2]
     for first in range(0, len(asked), BLOCK):
         count = min(BLOCK, len(asked) - first)
-        starts[0] = 0
-        action_starts[0] = 0
         for i in range(count):
             starts[i + 1], action_starts[i + 1] = write_decision(
-                games[asked[first + i]], rules, in_order, table, view, places, values,
-                starts[i], actions, action_starts[i],
+                games[asked[first + i]], rules, sight.in_order, sight.entries, view, places,
+                values, starts[i], actions, action_starts[i],
             )  # fmt: skip
-        forward(weights, widths, factors, places, values, starts, rows, 0, count, hidden)
+        forward(net, decisions, rows, 0, count, hidden)
         for i in range(count):
             g = games[asked[first + i]]
             start = action_starts[i]
             end = action_starts[i + 1]
-            log_policy(weights, heads, width, last, i, actions, start, end, log_probs, 0)
+            log_policy(net, last, i, actions, start, end, log_probs, 0)
             if argmax:
                 number = np.int64(0)
                 for k in range(1, end - start):
@@ -405,7 +440,7 @@ def _answer(
             else:
                 number = choose(g, log_probs, 0, end - start)
             answers[first + i] = legal_action(g, number)
-            expected[first + i] = head(weights, heads, width, VALUE_HEAD, last, i)
+            expected[first + i] = head(net, VALUE_HEAD, last, i)
 
 
 class NetworkAgent(SeatedAgent):
@@ -446,15 +481,21 @@ class NetworkAgent(SeatedAgent):
         super().__init__(*training.table(rules, num_players))
         form = training.observation_layout
         seen = layout(self.rules, self.num_players, form)
-        self._widths = widths_of(seen.size, training.hidden)
-        self._weights = np.ascontiguousarray(weights, np.float32)
-        self._entries = entries(seen)
-        trained = next(each for each in training.content if each.name == self.rules.name)
+        widths = widths_of(seen.size, training.hidden)
+        table = entries(seen)
+        trained = next(rules for rules in training.content if rules.name == self.rules.name)
         if not shows_match(trained):  # in longer matches it plays as in a single deal
             for name in OF_THE_MATCH:
-                self._entries["factor"][seen.slice(name)] = 0
-        self._factors = np.ascontiguousarray(self._entries["factor"])
-        self._views = seen.new_view()
+                table["factor"][seen.slice(name)] = 0
+        self._net = net_of(
+            np.ascontiguousarray(weights, np.float32), widths, np.ascontiguousarray(table["factor"])
+        )
+        self._sight = Sight(training.suits_in_order, table, seen.new_view())
+
+    @property
+    def weights(self) -> Weights:
+        """Its weights, float32 (T,)."""
+        return self._net.weights
 
     def answer(
         self, games: Games, rows: npt.NDArray[np.intp]
@@ -463,16 +504,8 @@ class NetworkAgent(SeatedAgent):
         rows = self._checked(games, rows)
         answers = np.empty(len(rows), np.int64)
         expected = np.empty(len(rows), np.float32)
-        features = len(self._entries)
         _answer(
-            games.games, self._table, rows, self.policy == "argmax",
-            self.training.suits_in_order, self._weights, self._widths, self._factors,
-            self._entries, self._views,
-            np.empty(BLOCK * features, np.uint16), np.empty(BLOCK * features, np.int8),
-            np.empty(BLOCK + 1, np.int64), np.arange(BLOCK),
-            np.empty(BLOCK * NUM_ACTIONS, np.uint8), np.empty(BLOCK + 1, np.int64),
-            np.empty(NUM_ACTIONS, np.float32),
-            np.empty((len(self._widths) - 1, BLOCK * self._widths[1:].max()), np.float32),
+            games.games, self._table, rows, self.policy == "argmax", self._net, self._sight,
             answers, expected,
         )  # fmt: skip
         return answers, expected * np.float32(chips_per_reward(self.num_players))

@@ -7,7 +7,8 @@ import torch
 from nap_env.agents.network import Training
 from nap_env.observation import LAYOUT_VERSION
 from nap_env.presets import resolve
-from training.gradient import LOSS, STATISTICS, Gradient
+from training.gradient import Gradient
+from training.loss import LOSS, STATISTICS
 from training.network import TorchGradient, new_weights
 from training.rollout import ROLES, Players
 
@@ -16,8 +17,8 @@ from training.rollout import ROLES, Players
 def case(request):
     plan = Training(("standard",), {}, (4,), request.param, LAYOUT_VERSION, True)
     players = Players(resolve("standard"), 4, plan, 0, 120, 0, 0.3)
-    weights, other = (new_weights(players.widths, seed) for seed in (0, 1))
-    rollout = players.play(weights[None], np.zeros((120, 4), np.int8), 0.9)
+    weights, other = (new_weights(players.net.widths, seed) for seed in (0, 1))
+    rollout = players.play(weights, 0.9, np.random.default_rng(0))
     assert rollout.rows["branches"].any()
     # Some way from the policy that played, so that ratios differ from 1 and some are clipped.
     random = np.random.default_rng(0)
@@ -27,8 +28,8 @@ def case(request):
     loss = np.zeros(1, LOSS)
     loss["clip"], loss["value_coef"], loss["magnet"] = 0.1, 0.7, 0.3
     loss["temperature"], loss["mean"], loss["scale"] = [0.2, 0.05, 0.1], [0.1, -0.2, 0], [1, 2, 0.5]
-    ours = Gradient(players.widths, players.factors)
-    theirs = TorchGradient(players.widths, players.factors, torch.device("cpu"))
+    ours = Gradient(players.net)
+    theirs = TorchGradient(players.net, torch.device("cpu"))
     return ours, theirs, weights, other, rollout, loss
 
 

@@ -16,6 +16,7 @@ import pytest
 import torch
 
 from nap_env.actions import FIRST_BID, action_id
+from nap_env.agents import make
 from nap_env.agents.network import chips_per_reward
 from nap_env.presets import PRESETS
 from training import ppo
@@ -36,8 +37,7 @@ TINY = Config(
 )
 ALL_ON = {
     "magnet": 0.1,
-    "league_share": 0.5,
-    "league_every": 0.1,
+    "opponents": ("heuristic", "passer"),
     "branch_share": 0.2,
     "advantage": "normalised",
     "entropy_end": 0.3,
@@ -49,6 +49,14 @@ TINY_ARGS = [
 ] + ["--hidden", "16"]
 
 
+def arguments(options):
+    """Return options as a command line tells them."""
+    told = []
+    for name, value in options.items():
+        told += [f"--{name}", *value] if isinstance(value, tuple) else [f"--{name}={value}"]
+    return told
+
+
 def test_a_step_of_size_0_moves_nothing():
     trainer = Trainer(replace(TINY, learning_rate=1e-12))
     metrics = trainer.update()
@@ -56,7 +64,7 @@ def test_a_step_of_size_0_moves_nothing():
     assert metrics["losses/clip_fraction"] == 0
 
 
-@pytest.mark.parametrize("more", [{}, ALL_ON])
+@pytest.mark.parametrize("more", [{}, ALL_ON, ALL_ON | {"opponents": ()}])
 def test_two_updates(more):
     trainer = Trainer(replace(TINY, **more))
     start = trainer.weights.copy()
@@ -112,15 +120,15 @@ def test_the_unit_of_the_advantage():
 
 
 def test_what_happened_is_told_by_contract():
-    trainer = Trainer(replace(TINY, league_share=0.5))
-    seats, sits = trainer._seats, []
-    trainer._seats = lambda *told: sits.append(seats(*told)) or sits[-1]
+    trainer = Trainer(replace(TINY, opponents=("passer",)))
     told, (rollout,), _, _ = trained(trainer)
-    games = trainer._players[0][0].games
+    seats = trainer._players[0][0]
+    games = seats.games
     paid = games["payments"][:, :4]
     expected = {}  # where the seat last bid
-    for row, start in zip(rollout.rows, rollout.action_starts, strict=False):
-        if rollout.actions[start + row["chosen"]] >= FIRST_BID:
+    decisions = rollout.decisions
+    for row, start in zip(rollout.rows, decisions.action_starts, strict=False):
+        if decisions.actions[start + row["chosen"]] >= FIRST_BID:
             expected[row["chain"]] = 15 * row["value"]
     for name in (bid.name for bid in trainer.tables[0][0].bids):
         bid = action_id(name) - FIRST_BID
@@ -136,9 +144,8 @@ def test_what_happened_is_told_by_contract():
             assert told[f"nap/expected_{name}"] == pytest.approx(mean, rel=1e-4)
     assert told["nap/passed_out"] == np.mean(games["contract"] == -1)
     assert told["nap/turnover"] == paid.clip(0).sum() / 64
-    mixed = sits[0].any(1)
-    present = paid[mixed][sits[0][mixed] == 0]
-    assert told["league/chips_per_100"] == pytest.approx(100 * present.mean())
+    assert told["opponents/chips_per_100"] == pytest.approx(100 * paid[seats.sits == 0].mean())
+    assert not any(name.startswith("opponents/") for name in Trainer(TINY).update())
 
 
 @pytest.mark.parametrize("players", [3, 5])
@@ -157,30 +164,57 @@ def test_the_magnet_is_the_policy_of_the_averaged_weights():
     trainer = Trainer(replace(TINY, magnet=0.1))
     trainer.average[:] = 0  # so it takes every legal action as often
     _, (rollout,), (magnet,), _ = trained(trainer)
-    counts = np.diff(rollout.action_starts)
+    counts = np.diff(rollout.decisions.action_starts)
     np.testing.assert_allclose(magnet, np.repeat(-np.log(counts), counts), rtol=1e-5)
 
 
-def test_every_past_network_is_played_against():
-    class Recorder:
-        num_games, num_players = 8, 4
+def test_a_run_begins_with_the_weights_it_is_told(tmp_path, capsys):
+    tiny_run(run_dir=tmp_path / "first", seed=1)
+    path = str(tmp_path / "first" / "last.safetensors")
+    trainer = Trainer(replace(TINY, init=path))
+    assert (trainer.weights == load_weights(tmp_path / "first" / "last.safetensors")[0]).all()
+    named = Trainer(replace(TINY, init="ppo-standard-4", hidden=(128, 128)))
+    assert (named.weights == make("ppo-standard-4").weights).all()
+    named.update()
+    assert (named.weights != make("ppo-standard-4").weights).any()
+    for options, message in (
+        (["--init", "heuristic"], "init=heuristic: is not a network"),
+        (["--init", "nobody"], "'nobody': allowed are"),
+        (["--init", "gone.safetensors"], "gone.safetensors"),
+        (["--init", path, "--hidden", "32"], "has hidden=(16,), the run has (32,)"),
+        (["--init", path, "--players", "3"], "has num_features="),
+    ):
+        assert message in refusal(capsys, *TINY_ARGS, *options, "--run-dir", str(tmp_path / "run"))
 
-        def play(self, networks, sits, gae_lambda):
-            return networks[1, 0]
 
-    trainer = Trainer(replace(TINY, league_share=0.5))
-    trainer.past = [np.full_like(trainer.weights, number) for number in range(5)]
-    random = np.random.default_rng(0)
-    played = [trainer._play([Recorder()], random)[0].rollout for _ in range(100)]
-    assert {float(number) for number in played} == {0, 1, 2, 3, 4}
+def test_what_a_run_began_with_is_not_needed_to_go_on(tmp_path):
+    tiny_run(run_dir=tmp_path / "first")
+    path = tmp_path / "first" / "last.safetensors"
+    tiny_run(run_dir=tmp_path / "second", init=str(path)).trainer.update()
+    path.unlink()
+    assert tiny_run(resume=tmp_path / "second", init=str(path)).trainer.updates == 0
 
 
-def test_a_past_network_sits_at_half_of_the_seats_of_a_share_of_the_games():
-    trainer = Trainer(replace(TINY, num_games=8000, league_share=0.3))
-    sits = trainer._seats((8000, 4), np.random.default_rng(0))
-    assert sits.shape == (8000, 4)
-    assert sits.any(1).mean() == pytest.approx(0.3 * (1 - 0.5**4), abs=0.02)
-    assert sits[sits.any(1)].mean() == pytest.approx(0.5 / (1 - 0.5**4), abs=0.02)
+def test_a_run_among_opponents_goes_on_only_among_the_same(tmp_path):
+    tiny_run(run_dir=tmp_path / "first", hidden=(32,))
+    path = tmp_path / "first" / "last.safetensors"
+    among = {"opponents": (str(path), "random")}
+    run = tiny_run(run_dir=tmp_path / "second", **among)
+    run.trainer.update()
+    run.save()
+    assert tiny_run(resume=tmp_path / "second", **among).trainer.updates == 1
+    shutil.copy(tmp_path / "second" / "last.safetensors", path)
+    with pytest.raises(ValueError, match=r"opponents=.*last\.safetensors: has changed"):
+        tiny_run(resume=tmp_path / "second", **among)
+
+
+def test_training_learns_to_beat_its_opponents():
+    told = {"num_games": 512, "total_decisions": 40_000, "hidden": (64,), "opponents": ("random",)}
+    trainer = Trainer(replace(TINY, **told))
+    won = []
+    while trainer.decisions < trainer.config.total_decisions:
+        won.append(trainer.update()["opponents/chips_per_100"])
+    assert np.mean(won[-3:]) > np.mean(won[:3]) + 300
 
 
 def test_what_is_logged_again_after_resuming_is_logged_once(tmp_path):
@@ -291,7 +325,7 @@ def test_10_updates_a_kill_and_10_more_are_20_updates(tmp_path):
     for _ in range(20):
         straight.update()
     options = [
-        *(f"--{name}={value}" for name, value in ALL_ON.items()),
+        *arguments(ALL_ON),
         *("--threads=2", "--total-decisions=14000", "--save-every=5"),
     ]
     run_dir = tmp_path / "run"
@@ -503,12 +537,12 @@ def test_fewer_decisions_than_minibatches(trained_by):
     assert all(np.isfinite(value) for value in metrics.values())
 
 
-def test_the_league_grows_by_one_network_an_update_at_most():
-    trainer = Trainer(replace(TINY, league_share=0.5, league_every=1e-9))
-    for _ in range(3):
-        trainer.update()
-    assert len(trainer.past) == 3
-    assert (trainer.past[0] != trainer.past[1]).any()
+def test_an_update_in_which_the_network_has_nothing_to_decide():
+    # Of six players the dealer sits out, and so does the network in one of six deals.
+    trainer = Trainer(replace(TINY, num_games=1, num_players=(6,), opponents=("passer",)))
+    updates = (trainer.update() for _ in range(100))
+    metrics = next(each for each in updates if not each["nap/decisions_per_deal"])
+    assert all(np.isfinite(value) for value in metrics.values())
 
 
 def test_run_ends_with_json_and_resumes_further(run, capsys):
@@ -567,6 +601,9 @@ def test_a_broken_checkpoint_is_refused(run, tmp_path, capsys, broken):
     [
         (["--players", "9"], "num_players=9"),
         (["--against", "nobody"], "'nobody': allowed are random"),
+        (["--opponents", "nobody"], "'nobody': allowed are random"),
+        (["--opponents", "random", "random"], "opponents=('random', 'random'): each only once"),
+        (["--opponents", "ppo-parlett-2"], "ppo-parlett-2: plays parlett with 2 players"),
         (["--num-games", "63", "--threads", "2"], "num_games=63: must be a multiple of 2"),
         (["--hidden", "20"], "widths must be multiples of 16"),
         (["--device", "cuda"], "device=cuda: torch finds no GPU"),
@@ -654,16 +691,15 @@ def test_training_that_goes_wrong_stops_and_says_why(tmp_path, capsys, options, 
 
 
 def test_two_processes_train_the_network_that_two_threads_train(tmp_path):
-    options = [f"--{name}={value}" for name, value in ALL_ON.items()]
-    options += ["--total-decisions=4000"]
+    options = [*arguments(ALL_ON), "--total-decisions=4000"]
     one, two = tmp_path / "one", tmp_path / "two"
     subprocess.run(
         command(*options, "--threads=2", run_dir=one), check=True, stdout=subprocess.DEVNULL
     )
-    arguments = command(*options, "--threads=1", run_dir=two)
-    torchrun = [arguments[0], "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone"]
+    one_thread = command(*options, "--threads=1", run_dir=two)
+    torchrun = [one_thread[0], "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone"]
     subprocess.run(
-        [*torchrun, *arguments[1:]],
+        [*torchrun, *one_thread[1:]],
         check=True,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -680,10 +716,10 @@ def test_two_processes_train_the_network_that_two_threads_train(tmp_path):
 
 def test_a_lost_process_is_replaced_and_the_run_goes_on(tmp_path):
     run_dir = tmp_path / "run"
-    arguments = command("--total-decisions=30000", run_dir=run_dir)
-    torchrun = [*arguments[:1], "-m", "torch.distributed.run", "--nproc-per-node=2"]
+    python, *told = command("--total-decisions=30000", run_dir=run_dir)
+    torchrun = [python, "-m", "torch.distributed.run", "--nproc-per-node=2"]
     process = subprocess.Popen(
-        [*torchrun, "--max-restarts=1", "--standalone", *arguments[1:]],
+        [*torchrun, "--max-restarts=1", "--standalone", *told],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,

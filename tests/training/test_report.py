@@ -92,7 +92,7 @@ def test_an_exported_network_is_the_one_of_the_run(tmp_path, capsys):
     export.main([str(tmp_path / "best.safetensors"), str(out), "--note", "by hand"])
     assert "standard with 3 players" in capsys.readouterr().out
     agent = load_network(out)
-    assert agent.training == plan and (agent._weights == weights).all()
+    assert agent.training == plan and (agent.weights == weights).all()
     assert str(np.load(out)["note"]) == "by hand"
     with pytest.raises(SystemExit, match=r"must end in \.npz"):
         export.main([str(tmp_path / "best.safetensors"), str(tmp_path / "it.txt")])

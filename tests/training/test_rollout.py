@@ -3,8 +3,15 @@
 import numpy as np
 import pytest
 
-from nap_env.actions import FIRST_BID, NUM_ACTIONS
-from nap_env.agents.network import Training, chips_per_reward, num_weights
+from nap_env.actions import FIRST_BID, NUM_ACTIONS, IllegalActionError
+from nap_env.agents import make
+from nap_env.agents.network import (
+    Decisions,
+    NetworkAgent,
+    Training,
+    chips_per_reward,
+    num_weights,
+)
 from nap_env.engine.state import OVER
 from nap_env.observation import LAYOUT_VERSION
 from nap_env.presets import resolve
@@ -30,10 +37,14 @@ def judge(chains, values, payments, gae_lambda, branches=None):
         starts.append(len(copies))
     payments = np.array(payments, np.int32)
     worth = np.zeros(len(copies), np.float32)
+    decisions = Decisions.room(len(rows), 0, len(copies))
+    decisions.action_starts[:] = starts
     rollout._judge(
-        rows, len(rows), payments.shape[1], payments, 1.0, gae_lambda,
-        np.zeros((2, payments.size), np.float32), np.array(starts),
-        np.array(log_probs, np.float32), np.array(copies, np.int32), worth,
+        Rollout(
+            rows, decisions, np.array(log_probs, np.float32), worth, np.array(copies, np.int32),
+            payments,
+        ),
+        1.0, gae_lambda,
     )  # fmt: skip
     np.testing.assert_allclose(rows["returns"], rows["advantage"] + rows["value"])
     return rows["advantage"].tolist(), worth.tolist()
@@ -74,15 +85,18 @@ def plan(rules="standard", players=4, hidden=(16,)):
     return Training((rules,), {}, (players,), hidden, LAYOUT_VERSION, True)
 
 
-def play(what, num_games=300, branch_share=0.0, past=False, seed=0, first=0, times=1):
+def play(
+    what, num_games=300, branch_share=0.0, opponents=None, seed=0, first=0, times=1, weights=None
+):
     ((rules, num_players),) = what.tables
-    players = Players(rules, num_players, what, first, num_games, seed, branch_share)
-    weights = np.stack([new_weights(players.widths, n) for n in range(1 + past)])
-    sits = np.zeros((num_games, num_players), np.int8)
-    if past:
-        sits[:, 1::2] = 1
+    players = Players(
+        rules, num_players, what, first, num_games, seed, branch_share, opponents
+    )  # fmt: skip
+    if weights is None:
+        weights = new_weights(players.net.widths, 0)
+    random = np.random.default_rng(seed)
     for _ in range(times):
-        found = players.play(weights, sits, 0.95)
+        found = players.play(weights, 0.95, random)
     return players, found
 
 
@@ -94,12 +108,12 @@ def test_every_decision_of_complete_deals_and_nothing_else(rules, players):
     seats, found = play(what, times=3)
     rows = found.rows
     assert (seats.games["phase"] == OVER).all()
-    assert (np.diff(found.action_starts) >= 2).all()  # forced moves are no decisions
-    assert (rows["chosen"] < np.diff(found.action_starts)).all()
+    assert (np.diff(found.decisions.action_starts) >= 2).all()  # forced moves are no decisions
+    assert (rows["chosen"] < np.diff(found.decisions.action_starts)).all()
     np.testing.assert_array_equal(
-        rows["log_prob"], found.log_probs[found.action_starts[:-1] + rows["chosen"]]
+        rows["log_prob"], found.log_probs[found.decisions.action_starts[:-1] + rows["chosen"]]
     )
-    sums = np.add.reduceat(np.exp(found.log_probs), found.action_starts[:-1])
+    sums = np.add.reduceat(np.exp(found.log_probs), found.decisions.action_starts[:-1])
     np.testing.assert_allclose(sums, 1, atol=1e-5)
     after = rows[rows["role"] != IN_AUCTION]
     declares = seats.games["declarer"][after["chain"] // players] == after["chain"] % players
@@ -107,7 +121,7 @@ def test_every_decision_of_complete_deals_and_nothing_else(rules, players):
     # What was decided is what happened: the same number of events had a choice.
     events = seats.games["num_events"].sum()
     assert len(rows) < events
-    assert found.actions.max() < NUM_ACTIONS
+    assert found.decisions.actions.max() < NUM_ACTIONS
     if not resolve(rules).has_pool:
         assert not found.payments.sum(1).any()
     # The return of a seat's last decision is what it was paid.
@@ -133,19 +147,82 @@ def test_games_go_on_from_deal_to_deal():
 def test_the_same_seed_plays_the_same_and_games_do_not_know_each_other():
     _, whole = play(plan(), 300)
     _, again = play(plan(), 300)
-    for name, value in vars(whole).items():
-        np.testing.assert_array_equal(value, getattr(again, name))
+    for left, right in zip([*whole, *whole.decisions], [*again, *again.decisions], strict=True):
+        if isinstance(left, np.ndarray):
+            np.testing.assert_array_equal(left, right)
     _, part = play(plan(), 100, first=200)
     np.testing.assert_array_equal(part.payments, whole.payments[200:])
     _, other = play(plan(), 300, seed=1)
     assert (other.payments != whole.payments).any()
 
 
-def test_decisions_of_a_past_network_are_no_rows():
-    seats, found = play(plan(), past=True, branch_share=0.5)
-    assert (found.rows["chain"] >= 4 * 300).any()  # among them decisions in copies
-    assert set(found.rows["chain"] % 4) == {0, 2}
-    assert (seats.games["phase"][:300] == OVER).all()
+def test_the_network_has_one_seat_of_each_game_among_opponents():
+    named = {name: make(name) for name in ("random", "passer")}
+    seats, _ = play(plan(), 2000, opponents=named)
+    assert (seats.games["phase"] == OVER).all()
+    assert ((seats.sits == 0).sum(1) == 1).all()
+    shares = (seats.sits == 0).mean(0)
+    np.testing.assert_allclose(shares, 1 / 4, atol=0.04)
+    # All others are one opponent's, as often of the one as of the other.
+    assert (np.ptp(np.where(seats.sits, seats.sits, seats.sits.max(1)[:, None]), axis=1) == 0).all()
+    assert (seats.sits.max(1) == 1).mean() == pytest.approx(1 / 2, abs=0.04)
+    # Where everybody else passes, nobody else declares.
+    passed = seats.sits.max(1) == 2
+    declarer = seats.games["declarer"][passed]
+    assert (seats.sits[passed][np.arange(passed.sum()), declarer][declarer >= 0] == 0).all()
+
+
+def test_decisions_of_opponents_are_no_rows():
+    seats, found = play(plan(), opponents={"heuristic": make("heuristic")}, branch_share=0.9)
+    game, seat = np.divmod(found.rows["chain"], 4)
+    main = game < 300
+    assert not main.all()  # there are copies, played on to the end, too
+    assert (seats.sits[game[main], seat[main]] == 0).all()
+    assert (seats.games["phase"][np.unique(game)] == OVER).all()
+    # The auction branches in most of these deals, although the network often speaks late.
+    assert found.rows["branches"].sum() > 150
+
+
+def test_among_opponents_like_itself_it_plays_the_deals_of_self_play():
+    what = plan()
+    weights = new_weights(Players(resolve("standard"), 4, what, 0, 1, 0, 0.0).net.widths, 3)
+    itself = {"itself": NetworkAgent(weights, what)}
+    _, alone = play(what, times=2, weights=weights, branch_share=0.4)
+    seats, among = play(what, times=2, weights=weights, branch_share=0.4, opponents=itself)
+    np.testing.assert_array_equal(among.payments, alone.payments)
+    game, seat = np.divmod(alone.rows["chain"], 4)
+    mine = np.flatnonzero(game < 300)
+    mine = mine[seats.sits[game[mine], seat[mine]] == 0]
+
+    def told(rows):
+        return np.sort(rows[["chain", "chosen", "role", "log_prob", "value"]])
+
+    of_games = among.rows[among.rows["chain"] < 4 * 300]  # not of copies
+    np.testing.assert_array_equal(told(of_games), told(alone.rows[mine]))
+
+
+def test_an_opponent_may_be_a_network_of_another_kind():
+    wide = Training(("standard", "parlett"), {}, (3, 4), (32, 48), LAYOUT_VERSION, False)
+    rules = resolve("standard")
+    size = Players(rules, 4, wide, 0, 1, 0, 0.0).net.widths
+    seats, found = play(plan(), opponents={
+        "wide": NetworkAgent(new_weights(size, 1), wide, "argmax", rules, 4),
+    })  # fmt: skip
+    assert (seats.games["phase"] == OVER).all()
+    assert not found.payments.sum(1).any()
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "message"),
+    [
+        (lambda games, rows: np.full(len(rows), 99), IllegalActionError, "opponent 'wrong': .*99"),
+        (lambda games, rows: np.full(len(rows), -1), IllegalActionError, "opponent 'wrong': .*-1"),
+        (lambda games, rows: rows[:1], ValueError, "player 'wrong' answered"),
+    ],
+)
+def test_an_opponent_that_breaks_the_rules_is_named(answer, error, message):
+    with pytest.raises(error, match=message):
+        play(plan(), opponents={"wrong": answer})
 
 
 def test_a_branching_auction_takes_every_legal_action_once():
@@ -156,7 +233,7 @@ def test_a_branching_auction_takes_every_legal_action_once():
     assert (rows["role"][branching] == IN_AUCTION).all()
     copies = 0
     for row in branching:
-        start, end = found.action_starts[row], found.action_starts[row + 1]
+        start, end = found.decisions.action_starts[row], found.decisions.action_starts[row + 1]
         worth, share = found.worth[start:end], np.exp(found.log_probs[start:end])
         assert share @ worth == pytest.approx(0, abs=1e-3)
         copies += end - start - 1
@@ -178,28 +255,30 @@ def test_joined_rollouts_hold_the_rows_of_all():
     parts = []
     for rules, num_players in what.tables:
         players = Players(rules, num_players, what, 0, 50, 0, 0.2)
-        sits = np.zeros((50, num_players), np.int8)
-        parts.append(players.play(new_weights(players.widths, 0)[None], sits, 0.9))
+        weights = new_weights(players.net.widths, 0)
+        parts.append(players.play(weights, 0.9, np.random.default_rng(0)))
     whole = Rollout.join(parts)
     assert len(whole.rows) == sum(len(part.rows) for part in parts)
     row = len(parts[0].rows) + 7  # row 7 of the second part
 
     def of(rollout, row):
-        features = slice(rollout.starts[row], rollout.starts[row + 1])
-        actions = slice(rollout.action_starts[row], rollout.action_starts[row + 1])
+        decisions = rollout.decisions
+        features = slice(decisions.starts[row], decisions.starts[row + 1])
+        actions = slice(decisions.action_starts[row], decisions.action_starts[row + 1])
         return (
-            rollout.rows[row], rollout.places[features].tolist(), rollout.values[features].tolist(),
-            rollout.actions[actions].tolist(), rollout.log_probs[actions].tolist(),
-            rollout.worth[actions].tolist(),
+            rollout.rows[row], decisions.places[features].tolist(),
+            decisions.values[features].tolist(), decisions.actions[actions].tolist(),
+            rollout.log_probs[actions].tolist(), rollout.worth[actions].tolist(),
         )  # fmt: skip
 
     assert of(whole, row) == of(parts[1], 7)
     assert of(whole, 7) == of(parts[0], 7)
-    assert whole.starts[-1] == len(whole.places)
-    assert whole.action_starts[-1] == len(whole.actions)
+    assert whole.decisions.starts[-1] == len(whole.decisions.places)
+    assert whole.decisions.action_starts[-1] == len(whole.decisions.actions)
 
 
 def test_weights_have_a_place_each():
     players = Players(resolve("standard"), 4, plan(), 0, 10, 0, 0.0)
-    assert new_weights(players.widths, 0).shape == (num_weights(players.widths),)
+    widths = players.net.widths
+    assert new_weights(widths, 0).shape == (num_weights(widths),)
     assert FIRST_BID < NUM_ACTIONS
