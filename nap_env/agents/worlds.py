@@ -22,6 +22,7 @@ from nap_env.engine.state import (
     EVENT_SEAT,
     EXCHANGE,
     LOOKED_FLAG,
+    MAX_EVENTS,
     NAME,
     OVER,
     PLAY,
@@ -153,7 +154,7 @@ def deal_world(g, rules, knowledge, world):
     """Deal the unseen cards anew, all deals that agree with the knowledge being equally likely.
 
     Args:
-        g: the game; only its stream for draws is used, and moves on.
+        g: the game; its stream for draws moves on, its cards are not looked at.
         rules: its rules.
         knowledge: what `know` has written for it.
         world: the game or a copy of it, of which hands, discards, widow and stock are dealt. The
@@ -258,8 +259,11 @@ def redeal(g, rules, me, knowledge):
     deal_world(g, rules, knowledge, g)
     if rules["after_nap"] != 0:
         _shuffle_stock(g, rules)
+    # What earlier deals have left here tells of hidden cards, too.
     for place in range(len(g["gathered"])):
         g["gathered"][place] = 0
+    for event in range(g["num_events"], MAX_EVENTS):
+        g["events"][event] = 0
     marked = np.int64(0)
     if g["phase"] != BUY and (g["phase"] != EXCHANGE or g["exchange"] == SWAPPING):
         g["last_mark"] = -1
