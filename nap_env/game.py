@@ -23,9 +23,9 @@ from nap_env.engine.state import (
     EVENT_SEAT,
     OVER,
     PLAY,
+    future_key,
     lane,
     new_games,
-    reseed_game,
     seed_game,
 )
 from nap_env.engine.step import advance, is_legal, new_match, next_deal, open_deal, random_action
@@ -118,30 +118,45 @@ def _random_action(games):
 
 
 @kernel
-def reseed_games(games, seed):
-    """Turn the random streams of games 0, 1, .. to those of another hashed seed."""
-    for i in range(len(games)):
-        reseed_game(games[i], seed, np.int64(i))
+def _future_keys(seed, keys):
+    for i in range(len(keys)):
+        keys[i] = future_key(seed, np.int64(i))
 
 
-def determinize_games(games: npt.NDArray[np.void], table: npt.NDArray[np.void], seat: Any) -> None:
+def future_keys(seed: int | None, count: int) -> npt.NDArray[np.uint64]:
+    """Return what turns games 0, 1, .. to another future, uint64 (count,); None: fresh entropy.
+
+    Raises:
+        ValueError: a seed that is not a whole number from 0 on.
+    """
+    keys = np.empty(count, np.uint64)
+    _future_keys(hash_seed(seed), keys)
+    return keys
+
+
+def determinize_games(
+    games: npt.NDArray[np.void],
+    table: npt.NDArray[np.void],
+    seat: Any,
+    keys: npt.NDArray[np.uint64],
+) -> None:
     """Deal anew what a seat of each game cannot see, see `Game.determinize`.
 
     Args:
-        games: GAME (N,), from whose streams the cards are drawn.
+        games: GAME (N,).
         table: TABLE (1,).
         seat: a seat, or integers (N,).
+        keys: uint64 (N,), from which the cards and the future come.
 
     Raises:
-        ValueError: there is no such seat.
+        ValueError: there is no such seat. Nothing is changed.
     """
     from nap_env.agents.worlds import determinize  # an agent's knowledge; games do without it
 
     seats = np.asarray(seat)
     if seats.dtype.kind not in "iu" or seats.shape not in ((), games.shape):
         raise ValueError(f"seat={seat!r:.80}: a seat, or integers {games.shape}, are needed")
-    seats = np.broadcast_to(seats, games.shape).astype(np.int64)
-    determinize(games, table, seats, games["key"].copy())
+    determinize(games, table, np.broadcast_to(seats, games.shape).astype(np.int64), keys)
 
 
 def hash_seed(seed: int | None) -> np.uint64:
@@ -265,7 +280,7 @@ class Game(Cloneable):
 
     def reseed(self, seed: int | None) -> None:
         """Give all that is still random another future, see `Cloneable.reseed`."""
-        reseed_games(self.games, hash_seed(seed))
+        self.games["key"] = future_keys(seed, 1)
 
     def determinize(self, seat: int, seed: int | None = None) -> None:
         """Deal anew, within this game, all that a seat cannot see, and give it another future.
@@ -281,9 +296,7 @@ class Game(Cloneable):
         Raises:
             ValueError: there is no such seat, or a seed that is not a whole number from 0 on.
         """
-        whole("seat", seat, 0, self.num_players - 1)
-        self.reseed(seed)
-        determinize_games(self.games, self._table, seat)
+        determinize_games(self.games, self._table, seat, future_keys(seed, 1))
 
     def reset(self, seed: np.uint64 | None = None) -> None:
         """Deal the first deal of a new match; a hashed seed restarts the random streams."""

@@ -9,7 +9,7 @@ from nap_env.actions import NUM_ACTIONS
 from nap_env.engine.kernel import kernel
 from nap_env.engine.state import GAME
 from nap_env.engine.step import random_action
-from nap_env.game import Cloneable, Game, determinize_games, hash_seed, reseed_games
+from nap_env.game import Cloneable, Game, determinize_games, future_keys
 from nap_env.observation import layout
 from nap_env.presets import resolve
 from nap_env.rules import Rules, is_whole, rules_table
@@ -157,7 +157,7 @@ class Games(Cloneable):
 
     def reseed(self, seed: int | None) -> None:
         """Give all that is still random another future, see `Cloneable.reseed`."""
-        reseed_games(self.games, hash_seed(seed))
+        self.games["key"] = future_keys(seed, self.num_games)
 
     def determinize(self, seat: Any, seed: int | None = None) -> None:
         """Deal anew, within these games, all that a seat cannot see, as `Game.determinize` does.
@@ -169,5 +169,5 @@ class Games(Cloneable):
         Raises:
             ValueError: there is no such seat, or a seed that is not a whole number from 0 on.
         """
-        self.reseed(seed)
-        determinize_games(self.games, self._table, seat)
+        keys = future_keys(seed, self.num_games)
+        determinize_games(self.games, self._table, seat, keys)

@@ -152,12 +152,12 @@ def seed_game(g, seed, game):
 
 @kernel
 @wrapping
-def reseed_game(g, seed, game):
-    """Turn the streams to others, where they stand: the deal on the table stays.
+def future_key(seed, game):
+    """Return a `key` that turns the streams of game number `game` to others, where they stand.
 
     No seed leads back to the streams of `seed_game`: a search must not meet the true future.
     """
-    g["key"] = mix(mix(seed ^ _OTHER) + _GOLDEN * _U(game + 1))
+    return mix(mix(seed ^ _OTHER) + _GOLDEN * _U(game + 1))
 
 
 @kernel

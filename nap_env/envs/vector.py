@@ -15,10 +15,10 @@ from nap_env.agents import Agent, make
 from nap_env.agents.agent import checked_answers
 from nap_env.engine.kernel import kernel
 from nap_env.engine.settle import reward_of
-from nap_env.engine.state import OVER, draw, new_games, reseed_game, seed_game
+from nap_env.engine.state import OVER, draw, new_games, seed_game
 from nap_env.engine.step import advance, is_legal, next_deal, random_action
 from nap_env.envs.form import Form
-from nap_env.game import Cloneable, Game, determinize_games, hash_seed
+from nap_env.game import Cloneable, Game, determinize_games, future_keys, hash_seed
 from nap_env.games import Games
 from nap_env.picture import RENDER_FPS, Screen, warn_of_no_mode
 from nap_env.presets import resolve
@@ -104,13 +104,6 @@ def _seed(games, rows, keys):
     """Restart the random streams of some games; each is game 0 of its own seed."""
     for k in range(len(rows)):
         seed_game(games[rows[k]], keys[k], np.int64(0))
-
-
-@kernel
-def _reseed(games, keys):
-    """Turn the random streams of all games to those of other seeds."""
-    for i in range(len(games)):
-        reseed_game(games[i], keys[i], np.int64(0))
 
 
 @kernel
@@ -499,15 +492,18 @@ class Tables:
             raise self.illegal(int(rows[wrong]), int(answers[wrong]))
         return answers
 
+    def _future_keys(self, seed: int | None) -> npt.NDArray[np.uint64]:
+        """Return a key for each table, (N,): the first takes the seed, the others the next ones."""
+        seeds = [None if seed is None else seed + row for row in range(len(self.games))]
+        return np.concatenate([future_keys(one, 1) for one in seeds])
+
     def reseed(self, seed: int | None) -> None:
         """Give all that is still random another future; None takes fresh entropy."""
-        seeds = [None if seed is None else seed + row for row in range(len(self.games))]
-        _reseed(self.games, np.array([hash_seed(one) for one in seeds], np.uint64))
+        self.games["key"] = self._future_keys(seed)
 
     def determinize(self, seat: Any, seed: int | None) -> None:
         """Deal anew all that a seat, or integers (N,), cannot see, and show it."""
-        self.reseed(seed)
-        determinize_games(self.games, self._table, seat)
+        determinize_games(self.games, self._table, seat, self._future_keys(seed))
         self.renew_told(observations=True)
         self.play_on(show_all=True)
 

@@ -249,6 +249,9 @@ def test_a_determinized_table_looks_the_same_to_its_seat_and_has_other_cards(rul
         where = (0,) if env is vector else ()
         assert mine.record(*where)["hands"][0] == theirs.record(*where)["hands"][0]
         assert mine.record(*where) != theirs.record(*where)
+    before = game.games.tobytes(), batch.games.tobytes()
     for holder in (game, batch, aec, single, vector):
-        with pytest.raises(ValueError, match="seat=4"):
-            holder.determinize(4)  # type: ignore[attr-defined]
+        for seat in (4, -1, 1.5):
+            with pytest.raises(ValueError, match=f"seat={seat}"):
+                holder.determinize(seat, 3)  # type: ignore[attr-defined]
+    assert (game.games.tobytes(), batch.games.tobytes()) == before

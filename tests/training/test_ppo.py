@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -196,13 +197,14 @@ def test_what_a_run_began_with_is_not_needed_to_go_on(tmp_path):
 
 
 def test_a_run_among_opponents_goes_on_only_among_the_same(tmp_path):
-    tiny_run(run_dir=tmp_path / "first", hidden=(32,))
+    tiny_run(run_dir=tmp_path / "first", hidden=(32,)).close()
     path = tmp_path / "first" / "last.safetensors"
     among = {"opponents": (str(path), "random")}
-    run = tiny_run(run_dir=tmp_path / "second", **among)
-    run.trainer.update()
-    run.save()
-    assert tiny_run(resume=tmp_path / "second", **among).trainer.updates == 1
+    with closing(tiny_run(run_dir=tmp_path / "second", **among)) as run:
+        run.trainer.update()
+        run.save()
+    with closing(tiny_run(resume=tmp_path / "second", **among)) as run:
+        assert run.trainer.updates == 1
     shutil.copy(tmp_path / "second" / "last.safetensors", path)
     with pytest.raises(ValueError, match=r"opponents=.*last\.safetensors: has changed"):
         tiny_run(resume=tmp_path / "second", **among)
@@ -603,7 +605,7 @@ def test_a_broken_checkpoint_is_refused(run, tmp_path, capsys, broken):
         (["--against", "nobody"], "'nobody': allowed are random"),
         (["--opponents", "nobody"], "'nobody': allowed are random"),
         (["--opponents", "random", "random"], "opponents=('random', 'random'): each only once"),
-        (["--opponents", "ppo-parlett-2"], "ppo-parlett-2: plays parlett with 2 players"),
+        (["--opponents", "ppo-parlett-2"], "ppo-parlett-2.npz: plays parlett with 2 players"),
         (["--num-games", "63", "--threads", "2"], "num_games=63: must be a multiple of 2"),
         (["--hidden", "20"], "widths must be multiples of 16"),
         (["--device", "cuda"], "device=cuda: torch finds no GPU"),
