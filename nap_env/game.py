@@ -52,13 +52,13 @@ DESK = np.dtype(
 """What the kernels below need beside the game: arguments of a compiled call cost more than its
 work, so that all of it travels as one."""
 
-OVER_NOW, ILLEGAL = -1, -2
-"""What stands in place of a seat when the deal is over, and when an action was not legal."""
+DEAL_OVER, MATCH_OVER, CUT_OFF, ILLEGAL = -1, -2, -3, -4
+"""What stands in place of a seat once the deal is over, and where an action was not legal."""
 
 
 @kernel
 def take(games, desk, action):
-    """Take an action and show the next seat its view; return the seat, OVER_NOW or ILLEGAL."""
+    """Take an action, show the next seat its view, and return that seat or a code above."""
     g = games[0]
     if not is_legal(g, action):
         return np.int64(ILLEGAL)
@@ -67,16 +67,18 @@ def take(games, desk, action):
 
 @kernel
 def open_table(games, desk):
-    """Show the seat to move its view; return the seat, or OVER_NOW."""
+    """Show the seat to move its view; return the seat, or how the deal has ended."""
     return _next(games[0], desk[0], np.int64(-1))
 
 
 @kernel
 def _next(g, d, action):
-    if advance(g, d["rules"], action, False):
-        return np.int64(OVER_NOW)
-    _show(g, d, g["seat"])
-    return g["seat"]
+    if not advance(g, d["rules"], action, False):
+        _show(g, d, g["seat"])
+        return g["seat"]
+    if g["match_over"] == 0:
+        return np.int64(DEAL_OVER)
+    return np.int64(CUT_OFF if g["truncated"] != 0 else MATCH_OVER)
 
 
 @kernel
@@ -499,7 +501,7 @@ class Game(Cloneable):
         seat = take(self.games, self.desk, number) if 0 <= number < NUM_ACTIONS else ILLEGAL
         if seat == ILLEGAL:
             raise self.illegal(action)
-        return bool(seat == OVER_NOW)
+        return bool(seat < 0)
 
     def act(self, name: str) -> bool:
         """Take an action by its name, as in records.

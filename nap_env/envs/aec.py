@@ -18,7 +18,17 @@ from pettingzoo import AECEnv
 from nap_env.actions import NUM_ACTIONS, IllegalActionError
 from nap_env.cards import NUM_CARDS
 from nap_env.envs.form import Form
-from nap_env.game import ILLEGAL, Cloneable, Game, hash_seed, look, open_table, take
+from nap_env.game import (
+    CUT_OFF,
+    DEAL_OVER,
+    ILLEGAL,
+    Cloneable,
+    Game,
+    hash_seed,
+    look,
+    open_table,
+    take,
+)
 from nap_env.observation import layout
 from nap_env.picture import RENDER_FPS, RENDER_MODES, Screen
 from nap_env.presets import resolve
@@ -240,27 +250,27 @@ class RawNapEnv(Cloneable, AECEnv):  # type: ignore[misc]
             self.rewards = dict.fromkeys(self.agents, 0)
             self._paid = False
         if seat < 0:
-            self._close_deal()
+            self._close_deal(seat)
         else:
             self._shown = self.agent_selection = self.possible_agents[seat]
         if self.render_mode == "human":
             self.render()
 
-    def _close_deal(self) -> None:
+    def _close_deal(self, ending: int) -> None:
         """Pay for the deal; end the match, or go on with its next deal."""
         self._pay(self._game.rewards())
-        if self._game.match_over:
-            self._end(truncated=self._game.truncated)
-        else:
+        if ending == DEAL_OVER:
             self._game.next_deal()
             self._open_deal()
+        else:
+            self._end(truncated=ending == CUT_OFF)
 
     def _open_deal(self) -> None:
         """Give the first decision of a deal, or of what is left of it, to its seat."""
         seat = open_table(self._games, self._desk)
         if seat < 0:  # a record of the whole deal has been set up
             self._pay(self._game.rewards())
-            self._end(truncated=self._game.truncated)
+            self._end(truncated=seat == CUT_OFF)
             return
         self._infos = {}
         self._scores = tuple(self._chips.tolist())
