@@ -813,4 +813,5 @@ def _bid_mask(names: Any) -> int:
     return sum(1 << BIDS.index(name) for name in names)
 
 
-assert NUM_BIDS <= 16, "the table's columns hold sixteen bids"
+if NUM_BIDS > 16:
+    raise ValueError(f"NUM_BIDS={NUM_BIDS}: the columns of TABLE hold sixteen bids; widen them")

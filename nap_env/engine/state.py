@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nap_env.actions import NUM_BIDS
-from nap_env.cards import NUM_CARDS
+from nap_env.cards import NUM_CARDS, NUM_SUITS
 from nap_env.engine.kernel import kernel, wrapping
 from nap_env.rules import MAX_HAND, MAX_SEATS, PHASES
 
@@ -28,6 +28,9 @@ LOOKED_FLAG = 1 << (NUM_CARDS + 4)
 EXCHANGED_FLAG = 1 << (NUM_CARDS + 5)
 SITS_OUT_FLAG = 1 << (NUM_CARDS + 6)
 VOID_BIT = NUM_CARDS + 7
+
+if VOID_BIT + NUM_SUITS > 64:
+    raise ValueError(f"seen: {VOID_BIT + NUM_SUITS} cards and flags of a seat, 64 bits hold them")
 
 PASSED_CALL = 1 << NUM_BIDS
 """Marks a pass among a seat's calls, above its bids."""
