@@ -328,6 +328,7 @@ class Players:
         sits: int16 (N, P), who has each seat in the present deal: 0 the network, k opponent
             number k.
         net: Net, what the network is but for its weights.
+        opponents: by name, who has all seats but one; if there are none, the network has all.
     """
 
     def __init__(
@@ -366,7 +367,7 @@ class Players:
         self.sits = self._progress.sits[:num_games]
         self._room = Rollout.room(0, 0, 0)
         self._hidden = aligned(*block_of(widths))
-        self._opponents = dict(opponents or {})
+        self.opponents = dict(opponents or {})
         self._shown = Games(rules, num_players, self.games)
 
     def play(self, weights: Floats, gae_lambda: float, random: np.random.Generator) -> Rollout:
@@ -383,8 +384,8 @@ class Players:
         Raises:
             ValueError: an opponent did not choose a legal action for each of its games.
         """
-        if self._opponents:
-            self.sits[:] = random.integers(len(self._opponents), size=(self.num_games, 1)) + 1
+        if self.opponents:
+            self.sits[:] = random.integers(len(self.opponents), size=(self.num_games, 1)) + 1
             mine = random.integers(self.num_players, size=self.num_games)
             self.sits[np.arange(self.num_games), mine] = 0
         used = np.array([0, 0, 0, self.num_games])
@@ -421,7 +422,7 @@ class Players:
         """Ask the opponents in all games that are not over, each once."""
         waiting = np.flatnonzero(self._progress.playing)
         sitting = self._progress.sits[waiting, self.games["seat"][waiting]]
-        for number, (name, agent) in enumerate(self._opponents.items(), 1):
+        for number, (name, agent) in enumerate(self.opponents.items(), 1):
             rows = waiting[sitting == number]
             if not rows.size:
                 continue

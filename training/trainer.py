@@ -60,7 +60,6 @@ class Trainer:
 
         Raises:
             ValueError: rules, options, players, agents or widths are impossible.
-            OSError: weights cannot be read.
         """
         self.config, self.team = config, team or Team(config.device)
         self.training = Training(
@@ -85,11 +84,6 @@ class Trainer:
         first = self.team.rank * config.threads
         self._workers = range(first, first + config.threads)
         seed = 2 * config.seed  # even: no deal that evaluation uses
-        self._digests = {
-            name: hashlib.sha256(Path(name).read_bytes()).hexdigest()
-            for name in config.opponents
-            if name.endswith(CHECKPOINT)
-        }
         self._players = [
             [
                 Players(
@@ -101,6 +95,11 @@ class Trainer:
             for worker in self._workers
         ]  # fmt: skip
         net = self._players[0][0].net
+        self._digests = {
+            name: hashlib.sha256(agent.weights.tobytes()).hexdigest()
+            for name, agent in self._players[0][0].opponents.items()
+            if isinstance(agent, NetworkAgent)
+        }
         self._gradients: list[Gradient | TorchGradient] = [
             Gradient(net) if config.device == "cpu" else TorchGradient(net, self.team.device)
             for _ in self._workers
@@ -138,7 +137,7 @@ class Trainer:
             if not isinstance(agent, NetworkAgent):
                 raise ValueError(f"init={name}: is not a network")
             weights, training = agent.weights, agent.training
-        for what in ("hidden", "suits_in_order", "layout_version", "num_features"):
+        for what in ("hidden", "suits_in_order", "num_features"):
             theirs, ours = getattr(training, what), getattr(self.training, what)
             if theirs != ours:
                 raise ValueError(f"init={name}: has {what}={theirs}, the run has {ours}")
@@ -304,7 +303,7 @@ class Trainer:
         """Go on from what `state` returned.
 
         Raises:
-            ValueError: the file of an opponent has changed.
+            ValueError: a network among the opponents has changed.
         """
         for name, digest in state["opponents"].items():
             if self._digests.get(name) != digest:

@@ -191,7 +191,7 @@ def test_a_run_begins_with_the_weights_it_is_told(tmp_path, capsys):
 def test_what_a_run_began_with_is_not_needed_to_go_on(tmp_path):
     tiny_run(run_dir=tmp_path / "first")
     path = tmp_path / "first" / "last.safetensors"
-    tiny_run(run_dir=tmp_path / "second", init=str(path)).trainer.update()
+    tiny_run(run_dir=tmp_path / "second", init=str(path)).close()
     path.unlink()
     assert tiny_run(resume=tmp_path / "second", init=str(path)).trainer.updates == 0
 
@@ -541,7 +541,8 @@ def test_fewer_decisions_than_minibatches(trained_by):
 
 def test_an_update_in_which_the_network_has_nothing_to_decide():
     # Of six players the dealer sits out, and so does the network in one of six deals.
-    trainer = Trainer(replace(TINY, num_games=1, num_players=(6,), opponents=("passer",)))
+    told = {"num_games": 1, "num_players": (6,), "opponents": ("passer",), "max_kl": 100.0}
+    trainer = Trainer(replace(TINY, **told))
     updates = (trainer.update() for _ in range(100))
     metrics = next(each for each in updates if not each["nap/decisions_per_deal"])
     assert all(np.isfinite(value) for value in metrics.values())
