@@ -504,9 +504,10 @@ class NetworkAgent(SeatedAgent):
         rows = self._checked(games, rows)
         answers = np.empty(len(rows), np.int64)
         expected = np.empty(len(rows), np.float32)
+        sight = self._sight._replace(views=self._sight.views.copy())  # another thread may ask, too
         _answer(
-            games.games, self._table, rows, self.policy == "argmax", self._net, self._sight,
-            answers, expected,
+            games.games, self._table, rows, self.policy == "argmax", self._net, sight, answers,
+            expected,
         )  # fmt: skip
         return answers, expected * np.float32(chips_per_reward(self.num_players))
 
