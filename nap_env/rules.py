@@ -7,7 +7,7 @@ engine never asks for the name of a preset or of a bid.
 
 import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any, NamedTuple
 
@@ -28,6 +28,9 @@ PHASES = ("buy", "auction", "hold", "exchange", "name", "play", "over")
 TRUMPS_NONE, TRUMPS_LED, TRUMPS_NAMED = range(3)
 LEADS = ("any", "lowest_trump", "lowest_plain")
 LEAD_ANY, LEAD_LOWEST_TRUMP, LEAD_LOWEST_PLAIN = range(len(LEADS))
+
+FLOATER = "+f"
+"""What the name of a bid's floater form ends in."""
 
 
 def is_whole(value: Any) -> bool:
@@ -122,10 +125,13 @@ def _alt_price(bid: Bid) -> Bid:
     return replace(bid, win=2 * tricks, lose=5 - tricks, overtrick=1, undertrick=3)
 
 
-# Source: RULES 4.9, the separately announced Napoleon.
-SEPARATE_NAPOLEON = Bid("napoleon", tricks=5, win=5, lose=5)
 ALT_TARIFF = {name: _alt_price(bid) for name, bid in TARIFF.items()}
 TARIFFS = {"table": TARIFF, "alt": ALT_TARIFF}
+# By scheme, the separately announced Napoleon. Source: RULES 4.9.
+SEPARATE_NAPOLEON = {
+    "table": Bid("napoleon", tricks=5, win=5, lose=5),
+    "alt": ALT_TARIFF["napoleon"],
+}
 
 Deck = int | tuple[tuple[int, int], ...]
 
@@ -254,7 +260,8 @@ class Rules:
 
         `bids` replaces the list (a bid that was not in it takes the base tariff's row), `scheme`
         chooses the tariff, `pay` and `lead` change single bids; every other option replaces a
-        field. `None` and `"none"` are the same.
+        field. What holds for a bid holds for its floater form, too, unless that has its own. `None`
+        and `"none"` are the same.
 
         Raises:
             ValueError: an unknown option, or a value or combination that makes no game.
@@ -267,19 +274,20 @@ class Rules:
                 raise ValueError(f"option {key!r} is not known; there are {known}")
         listed = changes.pop("bids", tuple(bid.name for bid in self.bids))
         merged = self._rows(listed, changes.get("scheme", self.scheme))
-        for name, price in _by_bid("pay", changes.pop("pay", None)):
-            _one_of("pay of", name, merged)
+        for name, price in _by_bid("pay", changes.pop("pay", None), merged):
             if not isinstance(price, list | tuple) or len(price) != 2:
                 raise ValueError(f"pay of {name}={price!r}: write [win from each, lose to each]")
             merged[name] = replace(merged[name], win=price[0], lose=price[1])
-        for name, lead in _by_bid("lead", changes.pop("lead", None)):
-            merged[_one_of("lead of", name, merged)] = replace(merged[name], lead=lead)
+        for name, lead in _by_bid("lead", changes.pop("lead", None), merged):
+            merged[name] = replace(merged[name], lead=lead)
         return replace(self, bids=tuple(merged.values()), **changes)
 
     def _rows(self, listed: Sequence[str], scheme: str) -> dict[str, Bid]:
         """Return the rows of a list of bids under a tariff: this one's own where it has them."""
         tariff = TARIFFS[_one_of("scheme", scheme, TARIFFS)]
         rows = {bid.name: bid for bid in self.bids}
+        for name in {f"{name}{FLOATER}" for name in rows} & set(BIDS) - set(rows):
+            rows[name] = replace(rows[name.removesuffix(FLOATER)], name=name)
         if scheme != self.scheme:
             rows = {name: replace(tariff[name], lead=row.lead) for name, row in rows.items()}
         if not isinstance(listed, list | tuple):
@@ -301,19 +309,15 @@ class Rules:
         }
         if [bid.name for bid in self.bids] != [bid.name for bid in preset.bids]:
             result["bids"] = [bid.name for bid in self.bids]
-        before = preset._rows([bid.name for bid in self.bids], self.scheme)
-        pay = {
-            bid.name: [bid.win, bid.lose]
-            for bid in self.bids
-            if (bid.win, bid.lose) != (before[bid.name].win, before[bid.name].lose)
-        }
-        lead = {bid.name: bid.lead for bid in self.bids if bid.lead != before[bid.name].lead}
+        both = preset._rows([bid.name for bid in self.bids], self.scheme).values(), self.bids
+        pay = _changes(*({bid.name: [bid.win, bid.lose] for bid in bids} for bids in both))
+        lead = _changes(*({bid.name: bid.lead for bid in bids} for bids in both))
         return result | ({"pay": pay} if pay else {}) | ({"lead": lead} if lead else {})
 
     @property
     def all_bids(self) -> tuple[Bid, ...]:
-        """The bids, and the Napoleon that `separate_call` puts above them at Five's price."""
-        return self.bids + (SEPARATE_NAPOLEON,) * self.separate_call
+        """The bids, and the Napoleon that `separate_call` puts above them at a price of its own."""
+        return self.bids + (SEPARATE_NAPOLEON[self.scheme],) * self.separate_call
 
     @property
     def stops_early(self) -> bool:
@@ -440,10 +444,22 @@ def _from_json(key: str, value: Any) -> Any:
     return value
 
 
-def _by_bid(key: str, value: Any) -> list[tuple[Any, Any]]:
+def _by_bid(key: str, value: Any, listed: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    """Return what an option says of each bid; unless it names them, floater forms follow theirs."""
     if value is not None and not isinstance(value, Mapping):
         raise ValueError(f"{key}={value!r}: a mapping from bids is needed")
-    return list((value or {}).items())
+    told = {_one_of(f"{key} of", name, listed): what for name, what in (value or {}).items()}
+    return (
+        {name + FLOATER: told[name] for name in told if name + FLOATER in listed} | told
+    ).items()
+
+
+def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an option must say so that `_by_bid` makes of `before` what is `now`."""
+    plain = [name for name in now if not name.endswith(FLOATER)]
+    told = {name: now[name] for name in plain if now[name] != before[name]}
+    after = {**before, **dict(_by_bid("", told, now))}
+    return told | {name: what for name, what in now.items() if what != after[name]}
 
 
 def _players_key(text: Any) -> int:
@@ -527,7 +543,7 @@ def _check_bids(rules: Rules) -> None:
             raise ValueError(f"bid {bid.name}: {bid.tricks} tricks of {rules.num_tricks} cards")
         if bid.lead != "any" and trumps_of(bid, rules) == TRUMPS_NONE:
             raise ValueError(f"lead of {bid.name}={bid.lead!r}: this bid has no trumps")
-        if bid.name.endswith("+f") and rules.widow != "floater":
+        if bid.name.endswith(FLOATER) and rules.widow != "floater":
             raise ValueError(f"bid {bid.name}: needs widow=floater, not {rules.widow!r}")
     for name in ("wellington_over", "blucher_over"):
         if getattr(rules, name) is not None:
@@ -641,7 +657,7 @@ TABLE = np.dtype(
         ("lose", _I8, 16),
         ("overtrick", _I8, 16),
         ("undertrick", _I8, 16),
-        ("all_tricks", _I8, 16),  # by bid: 1 if it is for every trick, and so for the pool
+        ("takes_pool", _I8, 16),  # by bid: 1 if the pool is won by making it
         ("tricks", _I8, 16),  # by bid: tricks undertaken, 0 for a misère
         ("hold", _I8),
         ("exchanges", _I8),  # 1: cards can be looked at, taken, bought, drawn or discarded
@@ -775,7 +791,7 @@ def _fill_bids(row: np.void, rules: Rules, num_players: int) -> None:
     if not listed:
         raise ValueError(f"num_players={num_players}: no bid of {rules.name} is left for them")
     row["bids"] = listed
-    row["look_bids"] = _bid_mask(bid.name for bid in bids if bid.name.endswith("+f"))
+    row["look_bids"] = _bid_mask(bid.name for bid in bids if bid.name.endswith(FLOATER))
     row["imposed_bid"] = -1
     if rules.all_pass in ("dealer_one", "eldest_one"):
         one = next((bid for bid in rules.bids if bid.name == "one"), TARIFFS[rules.scheme]["one"])
@@ -792,7 +808,7 @@ def _fill_bids(row: np.void, rules: Rules, num_players: int) -> None:
         over = condition.get(bid.name)
         if over is not None:
             row["conditional"] |= 1 << number
-            row["over"][number] = _bid_mask([over] + ["nap+f"] * (over == "nap"))
+            row["over"][number] = _bid_mask({over, over + FLOATER} & set(BIDS))
         row["above"][number] = _bid_mask(higher.name for higher in bids[rank + 1 :])
         row["fewest"][number] = made.fewest
         row["most"][number] = made.most
@@ -803,9 +819,7 @@ def _fill_bids(row: np.void, rules: Rules, num_players: int) -> None:
         extra = rules.overtrick if bid.tricks and not all_tricks else 0
         row["overtrick"][number] = bid.overtrick + extra
         row["undertrick"][number] = bid.undertrick
-        row["all_tricks"][number] = all_tricks and (
-            not rules.separate_call or bid.name == "napoleon"
-        )
+        row["takes_pool"][number] = bid.name == "napoleon" if rules.separate_call else all_tricks
         row["tricks"][number] = made.fewest if bid.tricks else 0
 
 
