@@ -23,6 +23,7 @@ from nap_env.engine.state import (
     EVENT_SEAT,
     OVER,
     PLAY,
+    checked_games,
     lane,
     new_games,
     reseed_game,
@@ -32,7 +33,7 @@ from nap_env.engine.step import advance, is_legal, new_match, next_deal, open_de
 from nap_env.observation import MAX_WORDS, VIEW, layout
 from nap_env.presets import resolve
 from nap_env.render import table_text, transcript
-from nap_env.rules import PHASES, TABLE, Rules, is_whole, rules_table, whole
+from nap_env.rules import PHASES, TABLE, Rules, integers, is_whole, rules_table, seated, whole
 from nap_env.sight import MASK_BYTES, show
 from nap_env.table import Table, read_table
 
@@ -124,23 +125,32 @@ def reseed_games(games, seed):
         reseed_game(games[i], seed, np.int64(i))
 
 
-def determinize_games(games: npt.NDArray[np.void], table: npt.NDArray[np.void], seat: Any) -> None:
+def checked_seats(seat: Any, count: int, num_players: int) -> npt.NDArray[np.int64]:
+    """Return a seat for each of some games, int64 (count,), from one seat or so many.
+
+    Raises:
+        ValueError: there is no such seat; names it.
+    """
+    if np.ndim(seat) == 0:
+        return np.full(count, whole("seat", seat, 0, num_players - 1))
+    seats = integers("seat", seat, (count,))
+    for wrong in seats[(seats < 0) | (seats >= num_players)]:
+        raise ValueError(f"seat={wrong}: 0 to {num_players - 1} are allowed")
+    return seats
+
+
+def determinize_games(
+    games: npt.NDArray[np.void], table: npt.NDArray[np.void], seats: npt.NDArray[np.int64]
+) -> None:
     """Deal anew what a seat of each game cannot see, see `Game.determinize`.
 
     Args:
         games: GAME (N,), from whose streams the cards are drawn.
         table: TABLE (1,).
-        seat: a seat, or integers (N,).
-
-    Raises:
-        ValueError: there is no such seat.
+        seats: `checked_seats`.
     """
     from nap_env.agents.worlds import determinize  # an agent's knowledge; games do without it
 
-    seats = np.asarray(seat)
-    if seats.dtype.kind not in "iu" or seats.shape not in ((), games.shape):
-        raise ValueError(f"seat={seat!r:.80}: a seat, or integers {games.shape}, are needed")
-    seats = np.broadcast_to(seats, games.shape).astype(np.int64)
     determinize(games, table, seats, games["key"].copy())
 
 
@@ -227,7 +237,14 @@ class Game(Cloneable):
     def of(
         cls, rules: Rules, num_players: int, games: npt.NDArray[np.void], layout: str = "fixed"
     ) -> "Game":
-        """Return a copy of one record (GAME (1,)) of a batch as a game of its own."""
+        """Return a copy of one record (GAME (1,)) of a batch as a game of its own.
+
+        Raises:
+            ValueError: it is something else, or no deal of these rules and players.
+        """
+        checked_games(games, rules_table(rules, num_players))
+        if len(games) != 1:
+            raise ValueError(f"games: {len(games)} of them, one is needed")
         game = cls.__new__(cls)
         game._attach(rules, num_players, layout, games.copy())
         return game
@@ -240,7 +257,7 @@ class Game(Cloneable):
         games: npt.NDArray[np.void],
     ) -> None:
         self.rules = rules
-        self.num_players = num_players
+        self.num_players = num_players = seated(rules, num_players)
         self.observation_layout = observation_layout
         self.layout = layout(rules, num_players, observation_layout)
         self.games = games
@@ -281,13 +298,19 @@ class Game(Cloneable):
         Raises:
             ValueError: there is no such seat, or a seed that is not a whole number from 0 on.
         """
-        whole("seat", seat, 0, self.num_players - 1)
+        seats = checked_seats(seat, 1, self.num_players)
         self.reseed(seed)
-        determinize_games(self.games, self._table, seat)
+        determinize_games(self.games, self._table, seats)
 
     def reset(self, seed: np.uint64 | None = None) -> None:
-        """Deal the first deal of a new match; a hashed seed restarts the random streams."""
+        """Deal the first deal of a new match; a hashed seed restarts the random streams.
+
+        Raises:
+            ValueError: a seed that `hash_seed` has not made.
+        """
         if seed is not None:
+            if not isinstance(seed, np.uint64):
+                raise ValueError(f"seed={seed!r}: what hash_seed makes of a seed is needed")
             _seed(self.games, seed)
         _new_match(self.games, self.desk)
 
@@ -391,7 +414,7 @@ class Game(Cloneable):
                 f"record of rules={rules.name!r}, options={rules.options}: "
                 f"this table plays rules={self.rules.name!r}, options={self.rules.options}"
             )
-        if record["num_players"] != self.num_players:
+        if not is_whole(record["num_players"]) or record["num_players"] != self.num_players:
             raise ValueError(
                 f"record of num_players={record['num_players']!r}: "
                 f"this table has {self.num_players}"
@@ -511,7 +534,7 @@ class Game(Cloneable):
             if not isinstance(event, list | tuple) or len(event) != 2:
                 raise ValueError(f"event {number}: {event!r} is not [seat, action name]")
             seat, name = event
-            if seat != self.seat and not self.over:
+            if not self.over and not (is_whole(seat) and seat == self.seat):
                 raise IllegalActionError(
                     f"event {number}: {event!r}, but seat {self.seat} is to move"
                 )

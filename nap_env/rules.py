@@ -50,6 +50,49 @@ def whole(name: str, value: Any, low: int, high: int) -> int:
     return int(value)
 
 
+def flag(name: str, value: Any) -> bool:
+    """Return a truth value, of Python or numpy, as a bool.
+
+    Raises:
+        ValueError: it is something else; names it.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name}={value!r}: True or False is allowed")
+    return bool(value)
+
+
+def as_array(values: Any) -> npt.NDArray[Any]:
+    """Return values as an array: of objects, if they are lists of different lengths."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        return np.asarray(values, object)
+
+
+def integers(name: str, values: Any, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    """Return integers of any type as int64 of a shape, contiguous: as a kernel takes them.
+
+    Raises:
+        ValueError: they are something else, or of another shape; names them.
+    """
+    array = as_array(values)
+    if array.shape != shape or (array.size and array.dtype.kind not in "iu"):
+        raise ValueError(f"{name}: {array.dtype} {array.shape}, integers {shape} are needed")
+    return np.ascontiguousarray(array, np.int64)
+
+
+def seated(rules: Any, num_players: Any) -> int:
+    """Return the number of players as an int, if the rules seat so many.
+
+    Raises:
+        ValueError: they do not, or they are no rules.
+    """
+    if not isinstance(rules, Rules):
+        raise ValueError(f"rules={rules!r}: a Rules object is needed, such as PRESETS['standard']")
+    rules.check_players(num_players)
+    return int(num_players)
+
+
 def _one_of(name: str, value: Any, allowed: Any) -> Any:
     if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} {value!r}: allowed are {', '.join(allowed) or 'none here'}")
@@ -437,7 +480,7 @@ PRESETS: dict[str, Rules] = {}
 
 def _from_json(key: str, value: Any) -> Any:
     """Turn a record's option into a field's value."""
-    if value == "none" and key not in CHOICES:
+    if isinstance(value, str) and value == "none" and key not in CHOICES:
         return None
     if value is None and "none" in CHOICES.get(key, ()):
         return "none"
@@ -463,10 +506,8 @@ def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any
 
 
 def _players_key(text: Any) -> int:
-    try:
-        return int(text)
-    except (TypeError, ValueError):
-        raise ValueError(f"deck: {text!r} is not a number of players") from None
+    number = int(text) if isinstance(text, str) and re.fullmatch("[0-9]", text) else text
+    return whole("deck: number of players", number, 2, MAX_SEATS)
 
 
 def _to_json(value: Any) -> Any:
@@ -477,12 +518,20 @@ def _to_json(value: Any) -> Any:
 
 
 def _frozen(name: str, value: Any) -> Any:
-    """Return a field's value as it is kept: whole numbers as int, lists and tables as tuples."""
+    """Return a field's value as it is kept: numbers of Python, lists and tables as tuples."""
     if name == "deck" and isinstance(value, Mapping):
-        value = tuple(sorted((_players_key(players), size) for players, size in value.items()))
+        value = [(_players_key(players), size) for players, size in value.items()]
+        value.sort(key=lambda pair: pair[0])
     if isinstance(value, list | tuple):
-        return tuple(_frozen("", item) for item in value)
-    return int(value) if isinstance(value, np.integer) else value
+        return tuple(
+            tuple(map(_plain, item)) if isinstance(item, list | tuple) else _plain(item)
+            for item in value
+        )
+    return _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.integer | np.bool_) else value
 
 
 def _check(rules: Rules) -> None:
@@ -492,6 +541,8 @@ def _check(rules: Rules) -> None:
     for name, (low, high) in LIMITS.items():
         if getattr(rules, name) is not None or name not in OPTIONAL:
             whole(name, getattr(rules, name), low, high)
+    if not isinstance(rules.name, str):
+        raise ValueError(f"name={rules.name!r}: the name of a preset is needed")
     for name in FLAGS:
         if not isinstance(getattr(rules, name), bool):
             raise ValueError(f"{name}={getattr(rules, name)!r}: true or false is allowed")
@@ -510,9 +561,11 @@ def _check_pack(rules: Rules) -> None:
         raise ValueError(f"player_range={low_high!r}: write [fewest, most]")
     whole("player_range", low_high[0], 2, MAX_SEATS)
     whole("player_range", low_high[1], low_high[0], MAX_SEATS)
-    packs: Any = ((0, rules.deck),) if is_whole(rules.deck) else rules.deck
+    packs: Any = ((2, rules.deck),) if is_whole(rules.deck) else rules.deck
     if not isinstance(packs, tuple) or not all(isinstance(p, tuple) and len(p) == 2 for p in packs):
         raise ValueError(f"deck={rules.deck!r}: a number of cards, or a table by number of players")
+    if len({_players_key(players) for players, _ in packs}) < len(packs):
+        raise ValueError(f"deck={rules.deck!r}: each number of players may stand there once")
     for _, cards in packs:
         highest = rules.suits * NUM_RANKS
         if not is_whole(cards) or not rules.suits <= cards <= highest or cards % rules.suits:
@@ -708,14 +761,17 @@ def _made_with(bid: Bid, rules: Rules) -> _Range:
     return _Range(3, 3) if rules.misere_goal == "exact3_nt" else _Range(0, 0)
 
 
-@functools.lru_cache(maxsize=256, typed=True)
 def rules_table(rules: Rules, num_players: int) -> npt.NDArray[np.void]:
     """Return the rules for `num_players` as the engine reads them: TABLE (1,), read-only.
 
     Raises:
         ValueError: the rules cannot seat so many players.
     """
-    rules.check_players(num_players)
+    return _rules_table(rules, seated(rules, num_players))
+
+
+@functools.lru_cache(maxsize=256)
+def _rules_table(rules: Rules, num_players: int) -> npt.NDArray[np.void]:
     _one_of("name of the preset that the rules started from", rules.name, PRESETS)
     table = np.zeros(1, TABLE)
     row = table[0]
