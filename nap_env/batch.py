@@ -14,10 +14,11 @@ from nap_env.engine.step import advance, new_match, next_deal, random_action
 from nap_env.game import hash_seed
 from nap_env.games import Games
 from nap_env.presets import resolve
-from nap_env.rules import Rules, is_whole, whole
+from nap_env.rules import Rules, flag, integers, whole
 from nap_env.sight import MASK_BYTES, observe, unpack, write_mask
 
 MOST_GAMES = 2**31 - 1
+MOST_STEPS = 2**63 - 1
 OBSERVE = ("dense", "packed", "none")
 _DENSE, _PACKED, _NONE = range(len(OBSERVE))
 
@@ -154,12 +155,10 @@ class Batch(Games):
         """
         if observe not in OBSERVE:
             raise ValueError(f"observe={observe!r}: allowed are {', '.join(OBSERVE)}")
-        if not isinstance(skip_forced, bool | np.bool_):
-            raise ValueError(f"skip_forced={skip_forced!r}: True or False is allowed")
+        self.skip_forced = flag("skip_forced", skip_forced)
         games = new_games(whole("num_games", num_games, 1, MOST_GAMES))
         super().__init__(resolve(rules, options), num_players, games, observation_layout)
         self.observe_as = observe
-        self.skip_forced = bool(skip_forced)
         self._attach()
         self._restart(hash_seed(seed))
 
@@ -235,12 +234,7 @@ class Batch(Games):
             ValueError: a wrong shape or type.
             IllegalActionError: names the first game whose action is not legal. Nothing is changed.
         """
-        actions = np.asarray(actions)
-        if actions.dtype.kind not in "iu" or actions.shape != (self.num_games,):
-            raise ValueError(
-                f"actions: {actions.dtype} {actions.shape}, integers ({self.num_games},) are needed"
-            )
-        chosen = np.ascontiguousarray(actions, np.int64)
+        chosen = integers("actions", actions, (self.num_games,))
         row = _first_illegal(self._mask, chosen)
         if row >= 0:
             error = self.game(row).illegal(int(actions[row]))
@@ -253,9 +247,7 @@ class Batch(Games):
         The same games as `steps` times `step(sample())` without `skip_forced`, only the last
         position is shown.
         """
-        if not is_whole(steps) or steps < 0:
-            raise ValueError(f"steps={steps!r}: a whole number from 0 on is allowed")
-        _rollout(self.games, self._table, np.int64(steps))
+        _rollout(self.games, self._table, np.int64(whole("steps", steps, 0, MOST_STEPS)))
         self._show()
 
     def __getstate__(self) -> tuple[Any, ...]:

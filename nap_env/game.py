@@ -23,6 +23,7 @@ from nap_env.engine.state import (
     EVENT_SEAT,
     OVER,
     PLAY,
+    checked_games,
     future_key,
     lane,
     new_games,
@@ -32,7 +33,7 @@ from nap_env.engine.step import advance, is_legal, new_match, next_deal, open_de
 from nap_env.observation import MAX_WORDS, VIEW, layout
 from nap_env.presets import resolve
 from nap_env.render import table_text, transcript
-from nap_env.rules import PHASES, TABLE, Rules, is_whole, rules_table, whole
+from nap_env.rules import PHASES, TABLE, Rules, integers, is_whole, rules_table, seated, whole
 from nap_env.sight import MASK_BYTES, show
 from nap_env.table import Table, read_table
 
@@ -136,10 +137,24 @@ def future_keys(seed: int | None, count: int) -> npt.NDArray[np.uint64]:
     return keys
 
 
+def checked_seats(seat: Any, count: int, num_players: int) -> npt.NDArray[np.int64]:
+    """Return a seat for each of some games, int64 (count,), from one seat or so many.
+
+    Raises:
+        ValueError: there is no such seat; names it.
+    """
+    if np.ndim(seat) == 0:
+        return np.full(count, whole("seat", seat, 0, num_players - 1))
+    seats = integers("seat", seat, (count,))
+    for wrong in seats[(seats < 0) | (seats >= num_players)]:
+        raise ValueError(f"seat={wrong}: 0 to {num_players - 1} are allowed")
+    return seats
+
+
 def determinize_games(
     games: npt.NDArray[np.void],
     table: npt.NDArray[np.void],
-    seat: Any,
+    seats: npt.NDArray[np.int64],
     keys: npt.NDArray[np.uint64],
 ) -> None:
     """Deal anew what a seat of each game cannot see, see `Game.determinize`.
@@ -147,18 +162,12 @@ def determinize_games(
     Args:
         games: GAME (N,).
         table: TABLE (1,).
-        seat: a seat, or integers (N,).
-        keys: uint64 (N,), from which the cards and the future come.
-
-    Raises:
-        ValueError: there is no such seat. Nothing is changed.
+        seats: `checked_seats`.
+        keys: `future_keys`, from which the cards and the future come.
     """
     from nap_env.agents.worlds import determinize  # an agent's knowledge; games do without it
 
-    seats = np.asarray(seat)
-    if seats.dtype.kind not in "iu" or seats.shape not in ((), games.shape):
-        raise ValueError(f"seat={seat!r:.80}: a seat, or integers {games.shape}, are needed")
-    determinize(games, table, np.broadcast_to(seats, games.shape).astype(np.int64), keys)
+    determinize(games, table, seats, keys)
 
 
 def hash_seed(seed: int | None) -> np.uint64:
@@ -244,7 +253,14 @@ class Game(Cloneable):
     def of(
         cls, rules: Rules, num_players: int, games: npt.NDArray[np.void], layout: str = "fixed"
     ) -> "Game":
-        """Return a copy of one record (GAME (1,)) of a batch as a game of its own."""
+        """Return a copy of one record (GAME (1,)) of a batch as a game of its own.
+
+        Raises:
+            ValueError: it is something else, or no deal of these rules and players.
+        """
+        checked_games(games, rules_table(rules, num_players))
+        if len(games) != 1:
+            raise ValueError(f"games: {len(games)} of them, one is needed")
         game = cls.__new__(cls)
         game._attach(rules, num_players, layout, games.copy())
         return game
@@ -257,7 +273,7 @@ class Game(Cloneable):
         games: npt.NDArray[np.void],
     ) -> None:
         self.rules = rules
-        self.num_players = num_players
+        self.num_players = num_players = seated(rules, num_players)
         self.observation_layout = observation_layout
         self.layout = layout(rules, num_players, observation_layout)
         self.games = games
@@ -298,12 +314,20 @@ class Game(Cloneable):
         Raises:
             ValueError: there is no such seat, or a seed that is not a whole number from 0 on.
         """
-        determinize_games(self.games, self._table, seat, future_keys(seed, 1))
+        seats = checked_seats(seat, 1, self.num_players)
+        determinize_games(self.games, self._table, seats, future_keys(seed, 1))
 
-    def reset(self, seed: np.uint64 | None = None) -> None:
-        """Deal the first deal of a new match; a hashed seed restarts the random streams."""
+    def reset(self, seed: int | np.uint64 | None = None) -> None:
+        """Deal the first deal of a new match; a seed restarts the random streams.
+
+        Args:
+            seed: a whole number from 0 on, or what `hash_seed` has made of one (np.uint64).
+
+        Raises:
+            ValueError: another seed.
+        """
         if seed is not None:
-            _seed(self.games, seed)
+            _seed(self.games, seed if isinstance(seed, np.uint64) else hash_seed(seed))
         _new_match(self.games, self.desk)
 
     def next_deal(self) -> None:
@@ -313,7 +337,7 @@ class Game(Cloneable):
     def set_up(
         self,
         *,
-        seed: np.uint64 | None = None,
+        seed: int | np.uint64 | None = None,
         dealer: int | None = None,
         hands: Any = None,
         widow: Any = None,
@@ -325,7 +349,7 @@ class Game(Cloneable):
         """Deal the first deal of a new match as given; what is not given comes from the stream.
 
         Args:
-            seed: a hashed seed, which restarts the random streams.
+            seed: restarts the random streams, as in `reset`.
             dealer: a seat.
             hands: card texts, a list for each seat, empty for a dealer who sits out.
             widow: card texts.
@@ -364,11 +388,11 @@ class Game(Cloneable):
         _deal_as_set_up(dealt.games, self.desk)
         self.games[:] = dealt.games
 
-    def set_up_as(self, seed: np.uint64 | None, options: Any) -> None:
+    def set_up_as(self, seed: int | np.uint64 | None, options: Any) -> None:
         """Deal as the options of an environment's `reset` say.
 
         Args:
-            seed: a hashed seed, which restarts the random streams, or None.
+            seed: restarts the random streams, as in `reset`, or None.
             options: DEAL_KEYS, as `set_up` takes them, or `record`: a whole deal record of these
                 rules and players, after whose events the game then stands. A key `options` is
                 ignored: PettingZoo's own tests send one.
@@ -406,7 +430,7 @@ class Game(Cloneable):
                 f"record of rules={rules.name!r}, options={rules.options}: "
                 f"this table plays rules={self.rules.name!r}, options={self.rules.options}"
             )
-        if record["num_players"] != self.num_players:
+        if not is_whole(record["num_players"]) or record["num_players"] != self.num_players:
             raise ValueError(
                 f"record of num_players={record['num_players']!r}: "
                 f"this table has {self.num_players}"
@@ -526,7 +550,7 @@ class Game(Cloneable):
             if not isinstance(event, list | tuple) or len(event) != 2:
                 raise ValueError(f"event {number}: {event!r} is not [seat, action name]")
             seat, name = event
-            if seat != self.seat and not self.over:
+            if not self.over and not (is_whole(seat) and seat == self.seat):
                 raise IllegalActionError(
                     f"event {number}: {event!r}, but seat {self.seat} is to move"
                 )

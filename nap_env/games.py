@@ -7,19 +7,24 @@ import numpy.typing as npt
 
 from nap_env.actions import NUM_ACTIONS
 from nap_env.engine.kernel import kernel
-from nap_env.engine.state import GAME
+from nap_env.engine.state import checked_games
 from nap_env.engine.step import random_action
-from nap_env.game import Cloneable, Game, determinize_games, future_keys
+from nap_env.game import Cloneable, Game, checked_seats, determinize_games, future_keys
 from nap_env.observation import layout
 from nap_env.presets import resolve
-from nap_env.rules import Rules, is_whole, rules_table
+from nap_env.rules import Rules, as_array, is_whole, rules_table, seated
 from nap_env.sight import MASK_BYTES, show
 
 
 @kernel
 def _sample(games, rows, actions):
+    """Draw an action in each row; return the first place whose game has none to draw, or -1."""
     for k in range(len(rows)):
-        actions[k] = random_action(games[rows[k]])
+        g = games[rows[k]]
+        if g["legal"] == 0 and g["legal_bids"] == 0:
+            return k
+        actions[k] = random_action(g)
+    return -1
 
 
 @kernel
@@ -35,7 +40,7 @@ def checked_rows(rows: Any, num_games: int) -> npt.NDArray[np.int64]:
     Raises:
         ValueError: something else, or a number that is no game.
     """
-    rows = np.asarray(rows)
+    rows = as_array(rows)
     if rows.dtype == np.bool_ and rows.shape == (num_games,):
         return np.flatnonzero(rows)
     if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
@@ -76,17 +81,15 @@ class Games(Cloneable):
             observation_layout: `fixed` for these rules and players, or `full`, one for all.
 
         Raises:
-            ValueError: rules that cannot seat so many players, or other records.
+            ValueError: rules that cannot seat so many players, or records of something else.
         """
-        if not isinstance(games, np.ndarray) or games.dtype != GAME or games.ndim != 1:
-            raise ValueError("games: a one-dimensional array of dtype GAME is needed")
         self.rules = resolve(rules)
-        self.num_players = int(num_players) if is_whole(num_players) else num_players
+        self.num_players = seated(self.rules, num_players)
+        self._table = rules_table(self.rules, self.num_players)
+        self.games = checked_games(games, self._table)
         self.num_games = len(games)
-        self.games = games
         self.observation_layout = observation_layout
         self.layout = layout(self.rules, self.num_players, observation_layout)
-        self._table = rules_table(self.rules, self.num_players)
         self._views = self.layout.new_view()
         self._every_row = np.arange(self.num_games)
 
@@ -130,11 +133,13 @@ class Games(Cloneable):
             int64 (n,).
 
         Raises:
-            ValueError: a row that is no game.
+            ValueError: a row that is no game, or a game that is over.
         """
         rows = self._every_row if rows is None else checked_rows(rows, self.num_games)
         actions = np.empty(len(rows), np.int64)
-        _sample(self.games, rows, actions)
+        over = _sample(self.games, rows, actions)
+        if over >= 0:
+            raise ValueError(f"rows: nobody is to move in game {rows[over]}")
         return actions
 
     def game(self, index: int) -> Game:
@@ -169,5 +174,6 @@ class Games(Cloneable):
         Raises:
             ValueError: there is no such seat, or a seed that is not a whole number from 0 on.
         """
+        seats = checked_seats(seat, self.num_games, self.num_players)
         keys = future_keys(seed, self.num_games)
-        determinize_games(self.games, self._table, seat, keys)
+        determinize_games(self.games, self._table, seats, keys)

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from nap_env.actions import NUM_BIDS
 from nap_env.cards import NUM_CARDS, NUM_SUITS
-from nap_env.rules import MAX_HAND, MAX_SEATS, PHASES, Rules
+from nap_env.rules import MAX_HAND, MAX_SEATS, PHASES, Rules, seated
 
 LAYOUT_VERSION = 1
 WORD = 64
@@ -162,22 +162,8 @@ class Layout:
 
     version = LAYOUT_VERSION
 
-    def __init__(self, rules: Rules, num_players: int, observation_layout: str = "fixed") -> None:
-        """Lay the fields out.
-
-        Args:
-            rules: the rules.
-            num_players: players at the table.
-            observation_layout: `fixed` for these rules and players, or `full` for one layout that
-                all rules and player counts share.
-
-        Raises:
-            ValueError: the rules cannot seat so many players, or there is no such layout.
-        """
-        rules.check_players(num_players)
-        if observation_layout not in ("fixed", "full"):
-            raise ValueError(f"observation_layout {observation_layout!r}: allowed are fixed, full")
-        full = observation_layout == "full"
+    def __init__(self, rules: Rules, num_players: int, full: bool) -> None:
+        """Lay the fields out, see `layout`."""
         cards = rules.hands(num_players) * rules.num_tricks
         self._private = int(full or rules.exchanges)
         self._seat_planes = MAX_SEATS if full else num_players
@@ -225,7 +211,7 @@ class Layout:
         """
         try:
             return self._slices[name, seat]
-        except KeyError:
+        except (KeyError, TypeError):
             names = sorted({field for field, _ in self._slices})
             raise ValueError(f"field {name!r} of seat {seat}: there are {names}") from None
 
@@ -239,7 +225,21 @@ class Layout:
         return "\n".join(rows)
 
 
-@functools.lru_cache(maxsize=256, typed=True)
 def layout(rules: Rules, num_players: int, observation_layout: str = "fixed") -> Layout:
-    """Return the layout for these rules and players, or the one that all share (`full`)."""
-    return Layout(rules, num_players, observation_layout)
+    """Return the layout for these rules and players, or the one that all share.
+
+    Args:
+        rules: the rules.
+        num_players: players at the table.
+        observation_layout: `fixed` for these rules and players, or `full`, one for all.
+
+    Raises:
+        ValueError: the rules cannot seat so many players, or there is no such layout.
+    """
+    players = seated(rules, num_players)
+    if observation_layout not in ("fixed", "full"):
+        raise ValueError(f"observation_layout {observation_layout!r}: allowed are fixed, full")
+    return _layout(rules, players, observation_layout == "full")
+
+
+_layout = functools.lru_cache(maxsize=256)(Layout)

@@ -61,6 +61,6 @@ def page(deals: Sequence[Mapping[str, Any]]) -> str:
     if not deals:
         raise ValueError("a page needs at least one deal")
     template = files("nap_env").joinpath("page.html").read_text(encoding="utf-8")
-    data = json.dumps(deals, separators=(",", ":"), ensure_ascii=False)
+    data = json.dumps(deals, separators=(",", ":"))
     # No tag of the page may be seen inside its data.
     return template.replace("@DEALS@", data.replace("<", "\\u003c"))

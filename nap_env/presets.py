@@ -315,8 +315,10 @@ def resolve(
         chosen = PRESETS[rules]
     elif isinstance(rules, Mapping):
         values = _fields("rules", rules, Rules)
-        values["bids"] = tuple(Bid(**_fields("a bid", row, Bid)) for row in rules["bids"])
-        chosen = Rules(**values)
+        if not isinstance(values["bids"], list | tuple):
+            raise ValueError(f"bids={values['bids']!r}: a list of bids is needed")
+        bids = [Bid(**_fields("a bid", row, Bid)) for row in values["bids"]]
+        chosen = Rules(**{**values, "bids": tuple(bids)})
     else:
         raise ValueError(f"rules={rules!r}: a Rules object or one of {', '.join(PRESETS)}")
     if options is not None and not isinstance(options, Mapping):
@@ -324,16 +326,12 @@ def resolve(
     return chosen.with_options(options) if options else chosen
 
 
-def _fields(what: str, mapping: Any, of: type[Rules] | type[Bid]) -> dict[str, Any]:
-    """Return a mapping of all fields of a dataclass, JSON's lists as the tuples that they were."""
+def _fields(what: str, mapping: Any, of: type[Rules] | type[Bid]) -> Mapping[str, Any]:
+    """Return a mapping, if it has all fields of a dataclass and no others."""
     names = [field.name for field in fields(of)]
     if not isinstance(mapping, Mapping) or set(mapping) != set(names):
         raise ValueError(f"{what}={mapping!r}: the keys must be {', '.join(names)}")
-    return {key: _frozen(value) for key, value in mapping.items()}
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
+    return mapping
 
 
 _ALL_PASS = {

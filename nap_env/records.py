@@ -19,7 +19,7 @@ from nap_env.actions import IllegalActionError, action_id
 from nap_env.game import Game, hash_seed
 from nap_env.page import page, replayed
 from nap_env.presets import PRESETS, resolve
-from nap_env.rules import Rules, is_whole
+from nap_env.rules import Rules, is_whole, whole
 
 REQUIRED = (
     *("rules", "num_players", "dealer", "hands", "widow", "stock", "pool", "multiplier"),
@@ -32,6 +32,18 @@ SAMPLE_POOL = 20
 
 class MalformedRecordError(ValueError):
     """Not a deal record: not an object, a key is missing, or no deal can be as it says."""
+
+
+def read(line: str | bytes) -> Any:
+    """Return the JSON value of a line.
+
+    Raises:
+        MalformedRecordError: there is none.
+    """
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise MalformedRecordError(f"not JSON: {error}") from None
 
 
 def open_record(record: Any) -> Game:
@@ -74,8 +86,10 @@ def _check_shape(record: Mapping[str, Any]) -> None:
         if not isinstance(legal, list) or len(legal) != len(events):
             raise ValueError("legal: one list for each event is needed")
         for names in legal:
-            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            if not isinstance(names, list):
                 raise ValueError(f"legal: {names!r} is not a list of action names")
+            for name in names:
+                action_id(name)
     result = record.get("result", {})
     if not isinstance(result, Mapping) or not set(result) <= set(RESULT):
         raise ValueError(
@@ -123,7 +137,7 @@ def differences(record: Any) -> list[str]:
             for key, value in record["result"].items():
                 # Compared as text, so that 1 is not true and 1.0 is not 1.
                 if json.dumps(value) != json.dumps(result[key]):
-                    found.append(f"result: {key} {value}; engine: {result[key]}")
+                    found.append(f"result: {key} {value!r}; engine: {result[key]!r}")
     return found
 
 
@@ -133,12 +147,7 @@ def check(lines: Iterable[str | bytes]) -> Iterator[tuple[int, bool, list[str]]]
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            yield number, False, [f"malformed: not JSON: {error}"]
-            continue
-        try:
-            yield number, True, differences(record)
+            yield number, True, differences(read(line))
         except MalformedRecordError as error:
             yield number, False, [f"malformed: {error}"]
 
@@ -159,8 +168,7 @@ def sample(
         legal: also give the legal actions before each event.
     """
     hash_seed(seed)
-    if deals < 0:
-        raise ValueError(f"deals={deals}: a number from 0 on is needed")
+    whole("deals", deals, 0, sys.maxsize)
     game = Game(rules, num_players, seed=0)
     for deal in range(deals):
         table = np.random.default_rng([seed, deal])
@@ -205,7 +213,11 @@ def _check_command(path: Path) -> int:
 
 
 def _sample_command(arguments: argparse.Namespace) -> int:
-    rules = resolve(arguments.rules, json.loads(arguments.options))
+    try:
+        options = json.loads(arguments.options)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"--options {arguments.options}: not JSON: {error}") from None
+    rules = resolve(arguments.rules, options)
     records = sample(
         rules, arguments.players, arguments.deals, arguments.seed, legal=arguments.legal
     )
@@ -225,13 +237,13 @@ def _sample_command(arguments: argparse.Namespace) -> int:
 def _html_command(path: Path, out: Path | None) -> int:
     out = path.with_suffix(".html") if out is None else out
     deals = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
+            record = read(line)
             replay(record)
-        except (json.JSONDecodeError, MalformedRecordError, IllegalActionError) as error:
+        except (MalformedRecordError, IllegalActionError) as error:
             raise ValueError(f"{path}, line {number}: {error}") from None
         name = record.get("title", record.get("id", f"{record['rules']}, line {number}"))
         deals.append(replayed(open_record(record), record["events"], f"{name}"))

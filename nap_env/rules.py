@@ -7,7 +7,7 @@ engine never asks for the name of a preset or of a bid.
 
 import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any, NamedTuple
 
@@ -29,6 +29,9 @@ TRUMPS_NONE, TRUMPS_LED, TRUMPS_NAMED = range(3)
 LEADS = ("any", "lowest_trump", "lowest_plain")
 LEAD_ANY, LEAD_LOWEST_TRUMP, LEAD_LOWEST_PLAIN = range(len(LEADS))
 
+FLOATER = "+f"
+"""What the name of a bid's floater form ends in."""
+
 
 def is_whole(value: Any) -> bool:
     """Return whether a value is a whole number, of Python or numpy, and no truth value."""
@@ -45,6 +48,49 @@ def whole(name: str, value: Any, low: int, high: int) -> int:
         allowed = f"{low} is allowed" if low == high else f"{low} to {high} are allowed"
         raise ValueError(f"{name}={value!r}: {allowed}")
     return int(value)
+
+
+def flag(name: str, value: Any) -> bool:
+    """Return a truth value, of Python or numpy, as a bool.
+
+    Raises:
+        ValueError: it is something else; names it.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name}={value!r}: True or False is allowed")
+    return bool(value)
+
+
+def as_array(values: Any) -> npt.NDArray[Any]:
+    """Return values as an array: of objects, if they are lists of different lengths."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        return np.asarray(values, object)
+
+
+def integers(name: str, values: Any, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    """Return integers of any type as int64 of a shape, contiguous: as a kernel takes them.
+
+    Raises:
+        ValueError: they are something else, or of another shape; names them.
+    """
+    array = as_array(values)
+    if array.shape != shape or (array.size and array.dtype.kind not in "iu"):
+        raise ValueError(f"{name}: {array.dtype} {array.shape}, integers {shape} are needed")
+    return np.ascontiguousarray(array, np.int64)
+
+
+def seated(rules: Any, num_players: Any) -> int:
+    """Return the number of players as an int, if the rules seat so many.
+
+    Raises:
+        ValueError: they do not, or they are no rules.
+    """
+    if not isinstance(rules, Rules):
+        raise ValueError(f"rules={rules!r}: a Rules object is needed, such as PRESETS['standard']")
+    rules.check_players(num_players)
+    return int(num_players)
 
 
 def _one_of(name: str, value: Any, allowed: Any) -> Any:
@@ -122,10 +168,13 @@ def _alt_price(bid: Bid) -> Bid:
     return replace(bid, win=2 * tricks, lose=5 - tricks, overtrick=1, undertrick=3)
 
 
-# Source: RULES 4.9, the separately announced Napoleon.
-SEPARATE_NAPOLEON = Bid("napoleon", tricks=5, win=5, lose=5)
 ALT_TARIFF = {name: _alt_price(bid) for name, bid in TARIFF.items()}
 TARIFFS = {"table": TARIFF, "alt": ALT_TARIFF}
+# By scheme, the separately announced Napoleon. Source: RULES 4.9.
+SEPARATE_NAPOLEON = {
+    "table": Bid("napoleon", tricks=5, win=5, lose=5),
+    "alt": ALT_TARIFF["napoleon"],
+}
 
 Deck = int | tuple[tuple[int, int], ...]
 
@@ -254,7 +303,8 @@ class Rules:
 
         `bids` replaces the list (a bid that was not in it takes the base tariff's row), `scheme`
         chooses the tariff, `pay` and `lead` change single bids; every other option replaces a
-        field. `None` and `"none"` are the same.
+        field. What holds for a bid holds for its floater form, too, unless that has its own. `None`
+        and `"none"` are the same.
 
         Raises:
             ValueError: an unknown option, or a value or combination that makes no game.
@@ -267,19 +317,20 @@ class Rules:
                 raise ValueError(f"option {key!r} is not known; there are {known}")
         listed = changes.pop("bids", tuple(bid.name for bid in self.bids))
         merged = self._rows(listed, changes.get("scheme", self.scheme))
-        for name, price in _by_bid("pay", changes.pop("pay", None)):
-            _one_of("pay of", name, merged)
+        for name, price in _by_bid("pay", changes.pop("pay", None), merged):
             if not isinstance(price, list | tuple) or len(price) != 2:
                 raise ValueError(f"pay of {name}={price!r}: write [win from each, lose to each]")
             merged[name] = replace(merged[name], win=price[0], lose=price[1])
-        for name, lead in _by_bid("lead", changes.pop("lead", None)):
-            merged[_one_of("lead of", name, merged)] = replace(merged[name], lead=lead)
+        for name, lead in _by_bid("lead", changes.pop("lead", None), merged):
+            merged[name] = replace(merged[name], lead=lead)
         return replace(self, bids=tuple(merged.values()), **changes)
 
     def _rows(self, listed: Sequence[str], scheme: str) -> dict[str, Bid]:
         """Return the rows of a list of bids under a tariff: this one's own where it has them."""
         tariff = TARIFFS[_one_of("scheme", scheme, TARIFFS)]
         rows = {bid.name: bid for bid in self.bids}
+        for name in {f"{name}{FLOATER}" for name in rows} & set(BIDS) - set(rows):
+            rows[name] = replace(rows[name.removesuffix(FLOATER)], name=name)
         if scheme != self.scheme:
             rows = {name: replace(tariff[name], lead=row.lead) for name, row in rows.items()}
         if not isinstance(listed, list | tuple):
@@ -301,19 +352,15 @@ class Rules:
         }
         if [bid.name for bid in self.bids] != [bid.name for bid in preset.bids]:
             result["bids"] = [bid.name for bid in self.bids]
-        before = preset._rows([bid.name for bid in self.bids], self.scheme)
-        pay = {
-            bid.name: [bid.win, bid.lose]
-            for bid in self.bids
-            if (bid.win, bid.lose) != (before[bid.name].win, before[bid.name].lose)
-        }
-        lead = {bid.name: bid.lead for bid in self.bids if bid.lead != before[bid.name].lead}
+        both = preset._rows([bid.name for bid in self.bids], self.scheme).values(), self.bids
+        pay = _changes(*({bid.name: [bid.win, bid.lose] for bid in bids} for bids in both))
+        lead = _changes(*({bid.name: bid.lead for bid in bids} for bids in both))
         return result | ({"pay": pay} if pay else {}) | ({"lead": lead} if lead else {})
 
     @property
     def all_bids(self) -> tuple[Bid, ...]:
-        """The bids, and the Napoleon that `separate_call` puts above them at Five's price."""
-        return self.bids + (SEPARATE_NAPOLEON,) * self.separate_call
+        """The bids, and the Napoleon that `separate_call` puts above them at a price of its own."""
+        return self.bids + (SEPARATE_NAPOLEON[self.scheme],) * self.separate_call
 
     @property
     def stops_early(self) -> bool:
@@ -433,24 +480,34 @@ PRESETS: dict[str, Rules] = {}
 
 def _from_json(key: str, value: Any) -> Any:
     """Turn a record's option into a field's value."""
-    if value == "none" and key not in CHOICES:
+    if isinstance(value, str) and value == "none" and key not in CHOICES:
         return None
     if value is None and "none" in CHOICES.get(key, ()):
         return "none"
     return value
 
 
-def _by_bid(key: str, value: Any) -> list[tuple[Any, Any]]:
+def _by_bid(key: str, value: Any, listed: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
+    """Return what an option says of each bid; unless it names them, floater forms follow theirs."""
     if value is not None and not isinstance(value, Mapping):
         raise ValueError(f"{key}={value!r}: a mapping from bids is needed")
-    return list((value or {}).items())
+    told = {_one_of(f"{key} of", name, listed): what for name, what in (value or {}).items()}
+    return (
+        {name + FLOATER: told[name] for name in told if name + FLOATER in listed} | told
+    ).items()
+
+
+def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an option must say so that `_by_bid` makes of `before` what is `now`."""
+    plain = [name for name in now if not name.endswith(FLOATER)]
+    told = {name: now[name] for name in plain if now[name] != before[name]}
+    after = {**before, **dict(_by_bid("", told, now))}
+    return told | {name: what for name, what in now.items() if what != after[name]}
 
 
 def _players_key(text: Any) -> int:
-    try:
-        return int(text)
-    except (TypeError, ValueError):
-        raise ValueError(f"deck: {text!r} is not a number of players") from None
+    number = int(text) if isinstance(text, str) and re.fullmatch("[0-9]", text) else text
+    return whole("deck: number of players", number, 2, MAX_SEATS)
 
 
 def _to_json(value: Any) -> Any:
@@ -461,12 +518,20 @@ def _to_json(value: Any) -> Any:
 
 
 def _frozen(name: str, value: Any) -> Any:
-    """Return a field's value as it is kept: whole numbers as int, lists and tables as tuples."""
+    """Return a field's value as it is kept: numbers of Python, lists and tables as tuples."""
     if name == "deck" and isinstance(value, Mapping):
-        value = tuple(sorted((_players_key(players), size) for players, size in value.items()))
+        value = [(_players_key(players), size) for players, size in value.items()]
+        value.sort(key=lambda pair: pair[0])
     if isinstance(value, list | tuple):
-        return tuple(_frozen("", item) for item in value)
-    return int(value) if isinstance(value, np.integer) else value
+        return tuple(
+            tuple(map(_plain, item)) if isinstance(item, list | tuple) else _plain(item)
+            for item in value
+        )
+    return _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.integer | np.bool_) else value
 
 
 def _check(rules: Rules) -> None:
@@ -476,6 +541,8 @@ def _check(rules: Rules) -> None:
     for name, (low, high) in LIMITS.items():
         if getattr(rules, name) is not None or name not in OPTIONAL:
             whole(name, getattr(rules, name), low, high)
+    if not isinstance(rules.name, str):
+        raise ValueError(f"name={rules.name!r}: the name of a preset is needed")
     for name in FLAGS:
         if not isinstance(getattr(rules, name), bool):
             raise ValueError(f"{name}={getattr(rules, name)!r}: true or false is allowed")
@@ -494,9 +561,11 @@ def _check_pack(rules: Rules) -> None:
         raise ValueError(f"player_range={low_high!r}: write [fewest, most]")
     whole("player_range", low_high[0], 2, MAX_SEATS)
     whole("player_range", low_high[1], low_high[0], MAX_SEATS)
-    packs: Any = ((0, rules.deck),) if is_whole(rules.deck) else rules.deck
+    packs: Any = ((2, rules.deck),) if is_whole(rules.deck) else rules.deck
     if not isinstance(packs, tuple) or not all(isinstance(p, tuple) and len(p) == 2 for p in packs):
         raise ValueError(f"deck={rules.deck!r}: a number of cards, or a table by number of players")
+    if len({_players_key(players) for players, _ in packs}) < len(packs):
+        raise ValueError(f"deck={rules.deck!r}: each number of players may stand there once")
     for _, cards in packs:
         highest = rules.suits * NUM_RANKS
         if not is_whole(cards) or not rules.suits <= cards <= highest or cards % rules.suits:
@@ -527,7 +596,7 @@ def _check_bids(rules: Rules) -> None:
             raise ValueError(f"bid {bid.name}: {bid.tricks} tricks of {rules.num_tricks} cards")
         if bid.lead != "any" and trumps_of(bid, rules) == TRUMPS_NONE:
             raise ValueError(f"lead of {bid.name}={bid.lead!r}: this bid has no trumps")
-        if bid.name.endswith("+f") and rules.widow != "floater":
+        if bid.name.endswith(FLOATER) and rules.widow != "floater":
             raise ValueError(f"bid {bid.name}: needs widow=floater, not {rules.widow!r}")
     for name in ("wellington_over", "blucher_over"):
         if getattr(rules, name) is not None:
@@ -641,7 +710,7 @@ TABLE = np.dtype(
         ("lose", _I8, 16),
         ("overtrick", _I8, 16),
         ("undertrick", _I8, 16),
-        ("all_tricks", _I8, 16),  # by bid: 1 if it is for every trick, and so for the pool
+        ("takes_pool", _I8, 16),  # by bid: 1 if the pool is won by making it
         ("tricks", _I8, 16),  # by bid: tricks undertaken, 0 for a misère
         ("hold", _I8),
         ("exchanges", _I8),  # 1: cards can be looked at, taken, bought, drawn or discarded
@@ -692,14 +761,17 @@ def _made_with(bid: Bid, rules: Rules) -> _Range:
     return _Range(3, 3) if rules.misere_goal == "exact3_nt" else _Range(0, 0)
 
 
-@functools.lru_cache(maxsize=256, typed=True)
 def rules_table(rules: Rules, num_players: int) -> npt.NDArray[np.void]:
     """Return the rules for `num_players` as the engine reads them: TABLE (1,), read-only.
 
     Raises:
         ValueError: the rules cannot seat so many players.
     """
-    rules.check_players(num_players)
+    return _rules_table(rules, seated(rules, num_players))
+
+
+@functools.lru_cache(maxsize=256)
+def _rules_table(rules: Rules, num_players: int) -> npt.NDArray[np.void]:
     _one_of("name of the preset that the rules started from", rules.name, PRESETS)
     table = np.zeros(1, TABLE)
     row = table[0]
@@ -775,7 +847,7 @@ def _fill_bids(row: np.void, rules: Rules, num_players: int) -> None:
     if not listed:
         raise ValueError(f"num_players={num_players}: no bid of {rules.name} is left for them")
     row["bids"] = listed
-    row["look_bids"] = _bid_mask(bid.name for bid in bids if bid.name.endswith("+f"))
+    row["look_bids"] = _bid_mask(bid.name for bid in bids if bid.name.endswith(FLOATER))
     row["imposed_bid"] = -1
     if rules.all_pass in ("dealer_one", "eldest_one"):
         one = next((bid for bid in rules.bids if bid.name == "one"), TARIFFS[rules.scheme]["one"])
@@ -792,7 +864,7 @@ def _fill_bids(row: np.void, rules: Rules, num_players: int) -> None:
         over = condition.get(bid.name)
         if over is not None:
             row["conditional"] |= 1 << number
-            row["over"][number] = _bid_mask([over] + ["nap+f"] * (over == "nap"))
+            row["over"][number] = _bid_mask({over, over + FLOATER} & set(BIDS))
         row["above"][number] = _bid_mask(higher.name for higher in bids[rank + 1 :])
         row["fewest"][number] = made.fewest
         row["most"][number] = made.most
@@ -803,9 +875,7 @@ def _fill_bids(row: np.void, rules: Rules, num_players: int) -> None:
         extra = rules.overtrick if bid.tricks and not all_tricks else 0
         row["overtrick"][number] = bid.overtrick + extra
         row["undertrick"][number] = bid.undertrick
-        row["all_tricks"][number] = all_tricks and (
-            not rules.separate_call or bid.name == "napoleon"
-        )
+        row["takes_pool"][number] = bid.name == "napoleon" if rules.separate_call else all_tricks
         row["tricks"][number] = made.fewest if bid.tricks else 0
 
 

@@ -25,7 +25,15 @@ from nap_env.cards import JOKER, JOKER_MASK, NUM_RANKS, NUM_SUITS, SUIT_MASK
 from nap_env.engine.kernel import kernel, subroutine
 from nap_env.engine.play import begin_play, opening_leader, right_cards
 from nap_env.engine.settle import price_of
-from nap_env.engine.state import NAME, PLAY, lane, lowest_bit, next_hand, popcount
+from nap_env.engine.state import (
+    NAME,
+    PLAY,
+    checked_games,
+    lane,
+    lowest_bit,
+    next_hand,
+    popcount,
+)
 from nap_env.game import Game
 from nap_env.rules import (
     LEAD_ANY,
@@ -35,10 +43,13 @@ from nap_env.rules import (
     TRUMPS_NONE,
     Rules,
     rules_table,
+    whole,
 )
 
 NODE_CAP = 50_000_000
 """Default for the nodes of one call: a second or so."""
+
+MOST_NODES = 2**62
 
 if MAX_HAND > 7 or MAX_SEATS > 8:
     raise ValueError(
@@ -947,9 +958,7 @@ class Solver:
         Raises:
             ValueError: a cap below 1.
         """
-        if not isinstance(node_cap, int) or node_cap < 1:
-            raise ValueError(f"node_cap={node_cap!r}: a whole number from 1 on is allowed")
-        self._work = new_work(node_cap)
+        self._work = new_work(whole("node_cap", node_cap, 1, MOST_NODES))
 
     def solve(self, game: Game) -> Solution:
         """Solve the position of a game in the naming or playing phase, hands as they are.
@@ -980,10 +989,11 @@ class Solver:
         """Return RESULT (N,) for the records GAME (N,) of a batch, such as `batch.games`.
 
         Raises:
-            ValueError: rules that cannot seat so many players.
+            ValueError: rules that cannot seat so many players, or records of something else.
         """
-        results = np.zeros(len(games), RESULT)
-        _solve_games(self._work, games, rules_table(rules, num_players), results)
+        table = rules_table(rules, num_players)
+        results = np.zeros(len(checked_games(games, table)), RESULT)
+        _solve_games(self._work, games, table, results)
         return results
 
     def solve_deals(
@@ -996,7 +1006,7 @@ class Solver:
                 hands that still have to discard.
         """
         table = rules_table(rules, num_players)
-        begun = np.flatnonzero(games["num_played"])
+        begun = np.flatnonzero(checked_games(games, table)["num_played"])
         if len(begun):
             raise ValueError(f"game {begun[0]}: its play has begun")
         for index, hands in enumerate(games["hand"][:, :num_players]):

@@ -42,7 +42,6 @@ TRICKS = {
 }
 
 # 5, base tariff: [won from, lost to] each opponent. 4.7 no. 4: the floater changes no price.
-# Choice: a `pay` or `lead` override of a bid does not reach its +f form; each is its own bid.
 BASE_TARIFF = {
     "one": [1, 1],
     "two": [2, 2],
@@ -308,7 +307,8 @@ def options_of(rules: str, options: dict[str, Any], num_players: int) -> dict[st
             if name not in DEFAULTS:
                 raise ValueError(f"option {name!r}: the options are {sorted(DEFAULTS)}")
             if name in ("pay", "lead"):
-                full[name].update(value or {})
+                floaters = {f"{bid}+f": said for bid, said in (value or {}).items()}
+                full[name].update(floaters | (value or {}))  # section 9: unless it has its own
             else:
                 full[name] = "none" if value is None else value
 

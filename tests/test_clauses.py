@@ -276,13 +276,14 @@ def test_9_4_overcall_conditions(options: dict[str, Any], calls: str, legal: str
     assert act(deal("standard", **options), calls).legal() == names(legal)
 
 
-def test_4_1_nap_with_the_floater_counts_as_nap_for_wellington() -> None:
-    bids = ["nap+f", "nap", "wellington"]
-    game = deal("floater", bids=bids, wellington_over="nap")
+@pytest.mark.parametrize("over", ["nap", "four"])
+def test_4_1_a_bid_with_the_floater_counts_as_the_bid_for_wellington(over: str) -> None:
+    bids = [f"{over}+f", over, "wellington"]
+    game = deal("floater", bids=bids, wellington_over=over)
     act(game, "look")
-    assert game.legal() == names("pass nap+f nap")
-    act(game, "nap+f")
-    assert game.legal() == names("look pass nap wellington")
+    assert game.legal() == names(f"pass {over}+f {over}")
+    act(game, f"{over}+f")
+    assert game.legal() == names(f"look pass {over} wellington")
 
 
 def test_4_1_taking_the_spare_hand_counts_as_nap_for_wellington() -> None:

@@ -141,7 +141,7 @@ def maker_wins(tricks: int, rules: str, bid: str, num_players: int = 4, **set_up
     He holds the highest spades, which win, and the lowest clubs, diamonds and hearts, which lose:
     seat 0 has the highest clubs. Nobody looks, buys or exchanges unless the bid needs it.
     """
-    chosen = resolve(rules)
+    chosen = deal(rules, num_players=num_players, **set_up).rules
     size = chosen.hand_size
     ranks = RANKS[-(chosen.pack_size(num_players) // 4) :]
     losers = [rank + suit for rank in ranks for suit in "CDH"][: size - tricks]
@@ -386,6 +386,49 @@ def test_s09_separate_call(bid: str, tricks: int, maker: int, each: int, pool: i
     game = maker_wins(tricks, "old_russian", bid, pool=5, separate_call=True)
     assert_pays(game, maker, each, dues=[0, 0, 0, 1])
     assert result(game)["pool"] == pool
+
+
+# 4.9 no. 7: of seven cards, too, the announcement plays for the Treasure, and nothing else does.
+@pytest.mark.parametrize(
+    ("bid", "tricks", "maker", "each", "pool"),
+    [
+        ("napoleon", 5, 3 * 5 + 6, -5, 0),
+        ("napoleon", 4, 3 * -5 - 6, 5, 2 * 6),
+        ("five", 5, 3 * 5, -5, 6),
+        ("five", 4, 3 * -5 - 5, 5, 6 + 5),
+        ("seven", 7, 3 * 24, -24, 6),
+        ("seven", 6, 3 * -12 - 12, 12, 6 + 12),
+    ],
+)
+def test_4_9_separate_call_with_seven_cards(
+    bid: str, tricks: int, maker: int, each: int, pool: int
+) -> None:
+    options = {"separate_call": True, "hand_size": 7, "bids": ["four", "five", "seven"]}
+    game = maker_wins(tricks, "old_russian", bid, pool=5, **options)
+    assert_pays(game, maker, each, dues=[0, 0, 0, 1])
+    assert result(game)["pool"] == pool
+
+
+@pytest.mark.parametrize(
+    ("options", "made", "lost"), [({"pay": {"five": [9, 8]}}, 5, 5), ({"scheme": "alt"}, 15, 10)]
+)
+def test_4_9_the_separate_napoleon_has_a_price_of_its_own(
+    options: dict[str, Any], made: int, lost: int
+) -> None:
+    options = {"separate_call": True, "pool_fail": "none", "pool_five_fail": "none", **options}
+    game = maker_wins(5, "old_russian", "napoleon", pool_dealer=0, **options)
+    assert payments(game) == [-made, -made, 3 * made, -made]
+    game = maker_wins(4, "old_russian", "napoleon", pool_dealer=0, **options)
+    assert payments(game) == [lost, lost, 3 * -lost, lost]
+
+
+# 4.7 no. 4: what an option says of a bid holds for its floater form, unless that has its own.
+@pytest.mark.parametrize(
+    ("pay", "each"), [({"four": [7, 1]}, 7), ({"four": [7, 1], "four+f": [6, 1]}, 6), ({}, 4)]
+)
+def test_4_7_a_price_holds_with_the_floater_too(pay: dict[str, Any], each: int) -> None:
+    game = maker_wins(4, "floater", "four+f", pay=pay, look_cost=0, pool_each=0)
+    assert payments(game) == [-each, -each, 3 * each, -each]
 
 
 def test_s10_a_failing_maker_pays_the_pool_like_one_more_player() -> None:

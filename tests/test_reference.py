@@ -143,6 +143,14 @@ def test_engine_plays_overridden_rules_like_the_referee(table: Any, seed: int) -
         game.next_deal()
 
 
+@pytest.mark.parametrize("options", [{"hand_size": 4}, {"hand_size": 7}, {"scheme": "alt"}])
+def test_engine_plays_the_separate_call_like_the_referee(options: dict[str, Any]) -> None:
+    game = Game(resolve("old_russian", {"separate_call": True, **options}), 4, seed=1)
+    for _ in range(200):
+        assert_same_deal(game)
+        game.next_deal()
+
+
 @given(table=overridden_rules())
 @settings(max_examples=300)
 def test_options_of_rules_give_the_rules_back(table: Any) -> None:

@@ -90,6 +90,33 @@ def test_options_merge_into_the_rows_of_bids() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "rows"),
+    [
+        ("floater", {"pay": {"three": [6, 5]}}, "three+f 6/5 any, three 6/5 any"),
+        ("floater", {"pay": {"three+f": [6, 5]}}, "three+f 6/5 any, three 3/3 any"),
+        ("floater", {"pay": {"three": [6, 5], "three+f": [3, 3]}},
+         "three+f 3/3 any, three 6/5 any"),
+        ("floater", {"lead": {"three": "lowest_trump"}},
+         "three+f 3/3 lowest_trump, three 3/3 lowest_trump"),
+        ("floater", {"lead": {"three": "lowest_trump", "three+f": "any"}},
+         "three+f 3/3 any, three 3/3 lowest_trump"),
+        ("mini_2x4", {"widow": "floater", "bids": ["nap+f", "nap"]}, "nap+f 6/3 any, nap 6/3 any"),
+        ("mini_2x4", {"widow": "floater", "bids": ["nap+f", "nap"], "pay": {"nap+f": [10, 5]}},
+         "nap+f 10/5 any, nap 6/3 any"),
+    ],
+)  # fmt: skip
+def test_what_an_option_says_of_a_bid_holds_for_its_floater_form(
+    name: str, options: dict[str, Any], rows: str
+) -> None:
+    rules = resolve(name, options)
+    assert (
+        ", ".join(f"{bid.name} {bid.win}/{bid.lose} {bid.lead}" for bid in rules.bids[:2]) == rows
+    )
+    assert rules.options == options
+    assert resolve(name, rules.options) == rules
+
+
 def test_rules_made_by_hand_are_written_as_a_preset_and_its_difference() -> None:
     rules = Rules(bids=(TARIFF["two"], TARIFF["nap"]), joker=True)
     assert rules.name == "standard"
@@ -127,7 +154,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"hand_size": 8}, "hand_size=8: 1 to 7 are allowed"),
     ({"stake": 0}, "stake=0"),
     ({"deck": 30}, "deck=30: 4 suits allow packs of up to 52 cards, a multiple of 4"),
-    ({"deck": {"four": 28}}, "deck: 'four' is not a number of players"),
+    ({"deck": {"four": 28}}, "deck: number of players='four': 2 to 8 are allowed"),
+    ({"deck": {"4": 28, 4: 32}}, "each number of players may stand there once"),
+    ({"deck": {4.7: 28}}, "deck: number of players=4.7"),
+    ({"deck": [[[], 28]]}, r"deck: number of players=\[\]"),
     ({"suits": 5}, "suits=5"),
     ({"player_range": [4, 2]}, "player_range=2: 4 to 8 are allowed"),
     ({"all_pass": "again"}, "all_pass 'again': allowed are next_dealer, dealer_one"),
@@ -142,6 +172,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"pay": {"nap": [5, -1]}}, "lose of nap=-1"),
     ({"lead": {"misere": "lowest_trump"}}, "lead of misere='lowest_trump': this bid has no trumps"),
     ({"lead": {"nap": "highest"}}, "lead of nap 'highest'"),
+    ({"lead": {"x": 3}}, "lead of 'x': allowed are three, misere, four, nap, wellington, blucher"),
+    ({"lead": {"nap": [[]]}}, r"lead of nap \[\[\]\]"),
     ({"wellington_over": "naps"}, "wellington_over 'naps'"),
     ({"widow": "garnet", "bids": ["three"]}, "widow=garnet: taking the spare hand bids nap"),
     ({"widow": "peep", "draw": "maker_one"}, "widow and draw are not combined"),

@@ -141,8 +141,11 @@ def play(
         stand_in: plays everybody's cards once the auction is over.
 
     Raises:
+        ValueError: `tested` is something else.
         RuntimeError: chips were lost or made.
     """
+    if tested.dtype != np.bool_ or tested.shape != (games.num_players,):
+        raise ValueError(f"tested: {tested!r}: a truth value for each of the seats is needed")
     games.reset(seed)
     size, players = games.num_games, games.num_players
     declarer, contract = np.full(size, -1), np.full(size, -1)

@@ -4,6 +4,7 @@ AGENTS is the table of all of them. Whatever they play on, their choices depend 
 seat to move may know and on the game's own random stream, never on the games beside it.
 """
 
+import re
 from collections.abc import Callable
 from functools import partial
 from importlib.resources import files
@@ -62,15 +63,19 @@ def make(name: str, rules: str | Rules = "standard", num_players: int = 4) -> Ag
         ValueError: there is no such player, or it cannot play these rules.
     """
     rules = resolve(rules)
+    if not isinstance(name, str):
+        raise ValueError(f"name={name!r}: the name of a player is a text")
     if name in AGENTS and not name.endswith("-K"):
         return AGENTS[name](rules, num_players, 0)
     family, _, number = name.rpartition("-")
-    if number.isascii() and number.isdecimal() and int(number) and f"{family}-K" in AGENTS:
+    if f"{family}-K" in AGENTS and re.fullmatch("[1-9][0-9]{,9}", number):
         return AGENTS[f"{family}-K"](rules, num_players, int(number))
     if ":" in name:
         return UserAgent(name)
     if name.endswith(".npz"):
         return load_network(Path(name), "sampled", rules, num_players)
+    if Path(name).is_dir():
+        raise ValueError(f"{name!r}: a folder: name the file of a network in it")
     raise ValueError(
         f"{name!r}: allowed are {', '.join(AGENTS)}, FILE.npz, MODULE:NAME and FILE.py:NAME"
     )

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nap_env.games import Games, checked_rows
-from nap_env.rules import Rules, rules_table
+from nap_env.rules import Rules, integers, rules_table, seated
 
 Ints = npt.NDArray[np.int64]
 Policy = Callable[[npt.NDArray[np.int8], npt.NDArray[np.int8]], Any]
@@ -40,7 +40,7 @@ class FromPolicy:
 
     def __call__(self, games: Games, rows: npt.NDArray[np.intp]) -> Ints:
         """Choose an action in each of some games, see `Agent`."""
-        rows = checked_rows(rows, games.num_games)
+        rows = checked_question(games, rows)
         return checked_answers(self.policy, self.policy(*games.observe(rows)), len(rows))
 
 
@@ -56,21 +56,34 @@ def from_policy(policy: Policy) -> FromPolicy:
     return FromPolicy(policy)
 
 
+def checked_question(games: Any, rows: Any) -> Ints:
+    """Return the rows of some games that an agent is asked about, int64 (n,).
+
+    Raises:
+        ValueError: they are no games, or not numbers of games where a seat is to move.
+    """
+    if not isinstance(games, Games):
+        raise ValueError(f"games: {type(games).__name__}, a Games or a Batch is needed")
+    numbers = checked_rows(rows, games.num_games)
+    legal = games.games["legal"][numbers] | games.games["legal_bids"][numbers]
+    for over in numbers[legal == 0]:
+        raise ValueError(f"rows: nobody is to move in game {over}")
+    return numbers
+
+
 def checked_answers(player: Any, answers: Any, count: int) -> Ints:
     """Return what a player has answered as int64 (count,).
 
     Raises:
         ValueError: something else; names the player.
     """
-    answers = np.asarray(answers)
-    if answers.shape != (count,) or (count and answers.dtype.kind not in "iu"):
+    try:
+        return integers(f"player {player!r} answered", answers, (count,))
+    except ValueError as error:
         raise ValueError(
-            f"player {player!r} answered {answers.dtype} {answers.shape}, integers ({count},) are "
-            "needed; a player is called with (games, rows), and agents.from_policy makes one of a "
-            "function of (observations, masks)"
-        )
-    actions: Ints = answers.astype(np.int64)
-    return actions
+            f"{error}; a player is called with (games, rows), and agents.from_policy makes one of "
+            "a function of (observations, masks)"
+        ) from None
 
 
 class SeatedAgent:
@@ -87,7 +100,7 @@ class SeatedAgent:
         Raises:
             ValueError: the rules cannot seat so many players.
         """
-        self.rules, self.num_players = rules, num_players
+        self.rules, self.num_players = rules, seated(rules, num_players)
         self._table = rules_table(rules, num_players)
 
     def __call__(self, games: Games, rows: npt.NDArray[np.intp]) -> Ints:
@@ -103,12 +116,13 @@ class SeatedAgent:
 
     def _checked(self, games: Games, rows: Any) -> Ints:
         """Return the rows, if it plays such games."""
+        numbers = checked_question(games, rows)
         if games.num_players != self.num_players or games.rules != self.rules:
             raise ValueError(
                 f"an agent set up for {_table(self.rules, self.num_players)} was asked about games "
                 f"of {_table(games.rules, games.num_players)}"
             )
-        return checked_rows(rows, len(games.games))
+        return numbers
 
     def _choose(self, games: npt.NDArray[np.void], rows: Ints, actions: Ints) -> None:
         """Write an action for each of the rows."""

@@ -358,10 +358,10 @@ def _bid_value(g, rules, bid, hand, suit, unseen, gain, taking):
         lose *= rules["garnet_fail"]
     price = chance * rules["win"][bid] - (1.0 - chance) * lose + extra
     value = price * stakes * (rules["num_players"] - 1)
-    all_tricks = rules["all_tricks"][bid] != 0
-    if all_tricks:
+    takes_pool = rules["takes_pool"][bid] != 0
+    if takes_pool:
         value += chance * g["pool"]
-    if all_tricks and rules["pool_double"] != 0:
+    if takes_pool and rules["pool_double"] != 0:
         value -= (1.0 - chance) * g["pool"]
     elif rules["pool_fail"] != 0:
         value -= (1.0 - chance) * lose * stakes

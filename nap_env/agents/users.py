@@ -33,7 +33,7 @@ class UserAgent:
             self._agent: Agent = (
                 runpy.run_path(file)[attribute] if in_file else pkgutil.resolve_name(name)
             )
-        except (ImportError, OSError, AttributeError, KeyError, ValueError) as error:
+        except (ImportError, OSError, AttributeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{name!r}: {error!r}; write MODULE:NAME or FILE.py:NAME") from error
         if not callable(self._agent):
             raise ValueError(f"{name!r} is {self._agent!r}: an agent is called with (games, rows)")

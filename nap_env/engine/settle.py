@@ -101,13 +101,13 @@ def price_of(g, rules, made, tricks):
 def _settle_pool(g, rules, made, price):
     """Let the declarer take, double or feed the pool."""
     maker = g["declarer"]
-    all_tricks = rules["all_tricks"][g["contract"]] != 0
+    takes_pool = rules["takes_pool"][g["contract"]] != 0
     if made:
-        if all_tricks:
+        if takes_pool:
             g["payments"][maker] += g["pool"]
             g["pool"] = 0
         return
-    if all_tricks and rules["pool_double"] != 0:
+    if takes_pool and rules["pool_double"] != 0:
         pay_pool(g, rules, maker, max(np.int64(0), min(g["pool"], POOL_CAP - g["pool"])))
     elif rules["pool_fail"] != 0:
         pay_pool(g, rules, maker, price)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from nap_env.actions import NUM_BIDS
+from nap_env.actions import NUM_ACTIONS, NUM_BIDS
 from nap_env.cards import NUM_CARDS, NUM_SUITS
 from nap_env.engine.kernel import kernel, wrapping
 from nap_env.rules import MAX_HAND, MAX_SEATS, PHASES
@@ -224,3 +224,91 @@ def lanes(value, seat):
 def lane(word, seat):
     """Return the byte of a seat: 0..255."""
     return np.int64((word >> _U(8 * seat)) & _U(255))
+
+
+@kernel
+def _is_possible(g, rules):
+    """Return whether a game's numbers are in their ranges, and each card is in one place."""
+    players = rules["num_players"]
+    size = rules["pack_size"]
+    if not (
+        0 <= g["seat"] < players
+        and 0 <= g["dealer"] < players
+        and -1 <= g["declarer"] < players
+        and -1 <= g["leader"] < players
+        and -1 <= g["best_seat"] < players
+        and -1 <= g["taker"] < players
+        and 0 <= g["in_trick"] <= players
+        and 0 <= g["turns_left"] <= players
+        and -1 <= g["contract"] < NUM_BIDS
+        and -1 <= g["trump_suit"] < NUM_SUITS
+        and -1 <= g["led_suit"] < NUM_SUITS
+        and -1 <= g["last_mark"] < NUM_CARDS
+        and 0 <= g["marks"] <= size
+        and 0 <= g["marks_due"] <= size
+        and 0 <= g["num_played"] <= MAX_SEATS * MAX_HAND
+        and 0 <= g["stock_next"] <= size
+        and 0 <= g["num_events"] < MAX_EVENTS
+        and 0 <= g["phase"] <= OVER
+        and 0 <= g["exchange"] <= DRAWING
+    ):
+        return False
+    for place in range(g["num_events"]):
+        event = np.int64(g["events"][place])
+        if not (0 <= event < EVENT_SEAT * players and event % EVENT_SEAT < NUM_ACTIONS):
+            return False
+    for place in range(g["num_played"]):
+        if lane(g["order"][place >> 3], place & 7) >= NUM_CARDS:
+            return False
+    return g["deal_number"] == 0 or _is_whole_pack(g, rules)
+
+
+@kernel
+def _is_whole_pack(g, rules):
+    """Return whether each card of the pack is in one place: dealt, put away, played or not."""
+    found = g["widow_left"]
+    twice = np.int64(0)
+    for seat in range(MAX_SEATS):
+        for mask in (g["hand"][seat], g["discards"][seat], g["seen"][seat] & (DEALER_FLAG - 1)):
+            twice |= found & mask
+            found |= mask
+    every = np.int64(0)
+    for place in range(rules["pack_size"]):
+        every |= np.int64(1) << np.int64(rules["pack"][place])
+        card = np.int64(g["pack"][place])
+        if not 0 <= card < NUM_CARDS:
+            return False
+        if place >= g["stock_next"]:
+            twice |= found & (np.int64(1) << card)
+            found |= np.int64(1) << card
+    return found == every and twice == 0
+
+
+@kernel
+def _first_impossible(games, table):
+    """Return the number of the first game that cannot be, or -1."""
+    for i in range(len(games)):
+        if not _is_possible(games[i], table[0]):
+            return i
+    return -1
+
+
+def checked_games(games: Any, table: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
+    """Return games that kernels can take: deals of these rules, or not dealt yet.
+
+    Args:
+        games: GAME (N,), contiguous and writable.
+        table: TABLE (1,), the rules.
+
+    Raises:
+        ValueError: they are something else.
+    """
+    if not isinstance(games, np.ndarray) or games.dtype != GAME or games.ndim != 1:
+        raise ValueError("games: a one-dimensional array of dtype GAME is needed")
+    if not games.flags.carray:
+        raise ValueError("games: contiguous and writable ones are needed, such as a copy")
+    wrong = _first_impossible(games, table)
+    if wrong >= 0:
+        players = table["num_players"][0]
+        raise ValueError(f"games: game {wrong} is no deal of {players} players under these rules")
+    return games

@@ -32,7 +32,7 @@ from nap_env.game import (
 from nap_env.observation import layout
 from nap_env.picture import RENDER_FPS, RENDER_MODES, Screen
 from nap_env.presets import resolve
-from nap_env.rules import Rules
+from nap_env.rules import Rules, flag, seated
 
 
 class OrderError(AttributeError, AssertionError):
@@ -136,11 +136,11 @@ class RawNapEnv(Cloneable, AECEnv):  # type: ignore[misc]
         """
         self._screen = Screen(render_mode)
         self.rules = resolve(rules, options)
-        self.num_players = num_players
+        self.num_players = num_players = seated(self.rules, num_players)
         self.render_mode = render_mode
         self.layout = layout(self.rules, num_players, observation_layout)
         self._observation_layout = observation_layout
-        self._reveal = reveal
+        self._reveal = flag("reveal", reveal)
         self._form = Form(self.layout.size, mask_in, flat_obs)
         self.possible_agents = [f"player_{seat}" for seat in range(num_players)]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
@@ -326,7 +326,7 @@ class RawNapEnv(Cloneable, AECEnv):  # type: ignore[misc]
 
     def _show(self, agent: str) -> None:
         """Have an agent's observation and mask on the desk."""
-        if agent not in self._seats:
+        if agent not in self.possible_agents:
             agents = ", ".join(self.possible_agents)
             raise ValueError(f"agent {agent!r}: there are {agents}")
         look(self._games, self._desk, self._seats[agent])
@@ -452,13 +452,15 @@ class RawNapEnv(Cloneable, AECEnv):  # type: ignore[misc]
         """Go to a position that `get_state` returned, here or in another table like this.
 
         Raises:
-            ValueError: the position is of other rules or players.
+            ValueError: the position is of other rules or players, or not one.
         """
+        needed = {"rules", "num_players", "game", *self._SNAPSHOT}
+        if not isinstance(state, Mapping) or state.keys() != needed:
+            raise ValueError(f"state={state!r:.80}: what get_state returns is needed")
         for key, here in (("rules", self.rules), ("num_players", self.num_players)):
             if state[key] != here:
                 raise ValueError(f"state of {key}={state[key]!r}: this table has {here!r}")
-        self._sit_at(self._some_game())
-        self._games[:] = state["game"]
+        self._sit_at(Game.of(self.rules, self.num_players, state["game"], self._observation_layout))
         for name in self._SNAPSHOT:
             setattr(self, name, copy.copy(state[name]))
         self._infos = {}

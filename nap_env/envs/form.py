@@ -6,6 +6,7 @@ import numpy as np
 from gymnasium import spaces
 
 from nap_env.actions import NUM_ACTIONS
+from nap_env.rules import flag
 
 MASK_IN = ("both", "obs", "info")
 
@@ -32,6 +33,7 @@ class Form:
         """
         if mask_in not in MASK_IN:
             raise ValueError(f"mask_in={mask_in!r}: allowed are {', '.join(MASK_IN)}")
+        flat_obs = flag("flat_obs", flat_obs)
         if flat_obs and mask_in == "obs":
             raise ValueError(
                 "mask_in='obs' with flat_obs=True: a plain array has no place for the mask; "

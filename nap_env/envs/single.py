@@ -25,7 +25,7 @@ from nap_env.envs.vector import (
 )
 from nap_env.game import Cloneable, hash_seed
 from nap_env.picture import RENDER_FPS, RENDER_MODES, Screen
-from nap_env.rules import Rules
+from nap_env.rules import Rules, flag
 
 
 class NapEnv(Cloneable, gymnasium.Env[Any, Any]):
@@ -100,9 +100,9 @@ class NapEnv(Cloneable, gymnasium.Env[Any, Any]):
         self._screen = Screen(render_mode)
         self._tables = Tables(1, rules, num_players, opponents, seat, options, observation_layout)
         self._form = Form(self._tables.layout.size, mask_in, flat_obs)
-        self._reveal = reveal
+        self._reveal = flag("reveal", reveal)
         self.render_mode = render_mode
-        self.rules, self.num_players = self._tables.rules, num_players
+        self.rules, self.num_players = self._tables.rules, self._tables.num_players
         self.layout = self._tables.layout
         self.observation_space = self._form.space
         self.action_space = spaces.Discrete(NUM_ACTIONS)
@@ -153,7 +153,7 @@ class NapEnv(Cloneable, gymnasium.Env[Any, Any]):
         if tables.status[0] != DECIDES:
             raise ResetNeeded("step: call reset() first; no episode is going on")
         try:
-            number = operator.index(action)
+            number = -1 if isinstance(action, bool) else operator.index(action)
         except TypeError:
             number = -1
         if not 0 <= number < NUM_ACTIONS:

@@ -13,16 +13,24 @@ from gymnasium.vector.utils import batch_space
 from nap_env.actions import NUM_ACTIONS, PASS, IllegalActionError
 from nap_env.agents import Agent, make
 from nap_env.agents.agent import checked_answers
+from nap_env.batch import MOST_GAMES
 from nap_env.engine.kernel import kernel
 from nap_env.engine.settle import reward_of
 from nap_env.engine.state import OVER, draw, new_games, seed_game
 from nap_env.engine.step import advance, is_legal, next_deal, random_action
 from nap_env.envs.form import Form
-from nap_env.game import Cloneable, Game, determinize_games, future_keys, hash_seed
+from nap_env.game import (
+    Cloneable,
+    Game,
+    checked_seats,
+    determinize_games,
+    future_keys,
+    hash_seed,
+)
 from nap_env.games import Games
 from nap_env.picture import RENDER_FPS, Screen, warn_of_no_mode
 from nap_env.presets import resolve
-from nap_env.rules import MAX_SEATS, Rules, rules_table
+from nap_env.rules import MAX_SEATS, Rules, flag, integers, rules_table, seated, whole
 from nap_env.sight import MASK_BYTES, show, write_mask
 
 Player = str | Agent
@@ -339,12 +347,12 @@ class Tables:
     ) -> None:
         """Set the tables; nothing is dealt."""
         self.rules = resolve(rules, options)
-        self.num_players = num_players
+        self.num_players = num_players = seated(self.rules, num_players)
         # A copy, because copies of an environment have tables that can be written to.
         self._table = rules_table(self.rules, num_players).copy()
         self.games = new_games(count)
-        self._seen = Games(self.rules, num_players, self.games, observation_layout)
-        self.layout = self._seen.layout
+        self.seen = Games(self.rules, num_players, self.games, observation_layout)
+        self.layout = self.seen.layout
         self.learners = np.zeros(count, LEARNER)
         self.learners["status"] = WAITS
         self._seating = np.zeros(1, SEATING)
@@ -486,7 +494,7 @@ class Tables:
 
     def _answers(self, player: Agent, rows: npt.NDArray[np.intp]) -> Ints:
         """Return a player's actions at some tables, (n,)."""
-        answers = checked_answers(player, player(self._seen, rows), len(rows))
+        answers = checked_answers(player, player(self.seen, rows), len(rows))
         wrong = _first_illegal(self.games, rows, answers)
         if wrong >= 0:
             raise self.illegal(int(rows[wrong]), int(answers[wrong]))
@@ -494,7 +502,8 @@ class Tables:
 
     def _future_keys(self, seed: int | None) -> npt.NDArray[np.uint64]:
         """Return a key for each table, (N,): the first takes the seed, the others the next ones."""
-        seeds = [None if seed is None else seed + row for row in range(len(self.games))]
+        hash_seed(seed)  # refuses what is no seed
+        seeds = [None if seed is None else int(seed) + row for row in range(len(self.games))]
         return np.concatenate([future_keys(one, 1) for one in seeds])
 
     def reseed(self, seed: int | None) -> None:
@@ -503,7 +512,8 @@ class Tables:
 
     def determinize(self, seat: Any, seed: int | None) -> None:
         """Deal anew all that a seat, or integers (N,), cannot see, and show it."""
-        determinize_games(self.games, self._table, seat, self._future_keys(seed))
+        seats = checked_seats(seat, len(self.games), self.num_players)
+        determinize_games(self.games, self._table, seats, self._future_keys(seed))
         self.renew_told(observations=True)
         self.play_on(show_all=True)
 
@@ -585,24 +595,23 @@ class NapVectorEnv(Cloneable, VectorEnv[Any, Any, npt.NDArray[Any]]):
             ValueError: an argument that is not allowed.
             ModuleNotFoundError: pictures are asked for, and pygame is not installed.
         """
-        if not isinstance(num_envs, int | np.integer) or num_envs < 1:
-            raise ValueError(f"num_envs={num_envs!r}: a whole number from 1 on is allowed")
+        num_envs = whole("num_envs", num_envs, 1, MOST_GAMES)
         modes = [mode.value for mode in AutoresetMode]
         if autoreset_mode not in [*AutoresetMode, *modes]:
             raise ValueError(f"autoreset_mode={autoreset_mode!r}: allowed are {', '.join(modes)}")
         self._screen = Screen(render_mode, RENDER_MODES)
         self._tables = Tables(
-            int(num_envs), rules, num_players, opponents, seat, options, observation_layout
+            num_envs, rules, num_players, opponents, seat, options, observation_layout
         )
         self._form = Form(self._tables.layout.size, mask_in, flat_obs)
         self._mode = AutoresetMode(autoreset_mode)
-        self._copy = copy
-        self._reveal = reveal
+        self._copy = flag("copy", copy)
+        self._reveal = flag("reveal", reveal)
         self.metadata = {**self.metadata, "autoreset_mode": self._mode}
         self.render_mode = render_mode
-        self.rules, self.num_players = self._tables.rules, num_players
+        self.rules, self.num_players = self._tables.rules, self._tables.num_players
         self.layout = self._tables.layout
-        self.num_envs = int(num_envs)
+        self.num_envs = num_envs
         self._restarts = self._mode is not AutoresetMode.DISABLED
         self._every = np.ones(self.num_envs, np.bool_)
         self.single_observation_space = self._form.space
@@ -637,9 +646,9 @@ class NapVectorEnv(Cloneable, VectorEnv[Any, Any, npt.NDArray[Any]]):
         return self._observation(), self._infos(rows)
 
     def _rows_to_reset(self, options: Mapping[str, Any] | None) -> Rows:
-        if not options:
+        if options is None or options == {}:
             return np.ones(self.num_envs, np.bool_)
-        if list(options) != ["reset_mask"]:
+        if not isinstance(options, Mapping) or list(options) != ["reset_mask"]:
             raise ValueError(
                 f"options={options!r}: reset_mask is allowed; a given deal can be set up "
                 "in a single environment"
@@ -658,7 +667,7 @@ class NapVectorEnv(Cloneable, VectorEnv[Any, Any, npt.NDArray[Any]]):
 
     def _seed(self, seed: int | Sequence[int | None], rows: Rows) -> None:
         seeds: Sequence[int | None]
-        if isinstance(seed, Sequence | np.ndarray):
+        if isinstance(seed, Sequence) or (isinstance(seed, np.ndarray) and seed.ndim):
             if len(seed) != self.num_envs:
                 raise ValueError(f"seed: {len(seed)} of them for num_envs={self.num_envs}")
             seeds = seed
@@ -693,14 +702,10 @@ class NapVectorEnv(Cloneable, VectorEnv[Any, Any, npt.NDArray[Any]]):
                 an opponent's illegal action `reset` is needed.
         """
         tables = self._tables
-        given = np.asarray(actions)
-        if given.dtype.kind not in "iu" or given.shape != (self.num_envs,):
-            raise ValueError(
-                f"actions: {given.dtype} {given.shape}, integers ({self.num_envs},) are needed"
-            )
-        refused = tables.take(given.astype(np.int64, copy=False), self._restarts)
+        given = integers("actions", actions, (self.num_envs,))
+        refused = tables.take(given, self._restarts)
         if refused >= 0:
-            self._refuse(refused, given)
+            self._refuse(refused, actions)
         tables.renew_told(observations=self._copy)
         tables.play_on()
         told = tables.told
@@ -714,7 +719,7 @@ class NapVectorEnv(Cloneable, VectorEnv[Any, Any, npt.NDArray[Any]]):
         infos |= self._infos(self._every)
         return self._observation(), rewards, terminated, truncated, infos
 
-    def _refuse(self, row: int, given: npt.NDArray[np.integer[Any]]) -> NoReturn:
+    def _refuse(self, row: int, given: Any) -> NoReturn:
         """Raise the error for a step that is not possible at a row."""
         status = self._tables.status
         needed = (status == WAITS) | ((status == ENDED) & (not self._restarts))
@@ -791,7 +796,7 @@ class NapVectorEnv(Cloneable, VectorEnv[Any, Any, npt.NDArray[Any]]):
 
     def record(self, index: int) -> dict[str, Any]:
         """Return the deal that table `index` is playing, so far, as a record."""
-        return self._tables.game(index).record()
+        return self._tables.seen.record(index)
 
     def render(self) -> tuple[Any, ...] | None:
         """Return text (`ansi`) or a picture (`rgb_array`) of every table, with the learner's cards.

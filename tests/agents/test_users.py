@@ -172,7 +172,7 @@ def test_a_policy_is_no_agent_and_says_so() -> None:
         from_policy(3)  # type: ignore[arg-type]
     games = Batch("standard", 4, 3, seed=0)
     agent = from_policy(lambda observations, masks: [PASS] * 2)
-    with pytest.raises(ValueError, match=r"answered int64 \(2,\), integers \(3,\) are needed"):
+    with pytest.raises(ValueError, match=r"answered: int64 \(2,\), integers \(3,\) are needed"):
         agent(games, np.arange(3))
 
 
