@@ -160,14 +160,14 @@ class Cloneable:
     """Games that can be copied for search: one meaning of copying for all that hold games."""
 
     def clone(self, seed: int | None = None) -> Self:
-        """Return an independent copy; with a seed it has another future, see `reseed`."""
+        """Return a copy; with a seed it has another future, see `reseed`."""
         other = copy.deepcopy(self)
         if seed is not None:
             other.reseed(seed)
         return other
 
     def reseed(self, seed: int | None) -> None:
-        """Give all that is still random another future: later deals, and what agents draw.
+        """Give what is still random another future: later deals, and draws of agents.
 
         Args:
             seed: of the future; None takes fresh entropy.

@@ -9,7 +9,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -240,10 +240,8 @@ def _html_command(path: Path, out: Path | None) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m nap_env.records", description=__doc__.split("\n")[0]
-    )
+def _parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=prog, description=__doc__.split("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
     style: dict[str, Any] = {"formatter_class": argparse.ArgumentDefaultsHelpFormatter}
     checker = commands.add_parser(
@@ -274,9 +272,9 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m nap_env.records") -> int:
     """Run the command line; return the exit status."""
-    parser = _parser()
+    parser = _parser(prog)
     parsed = parser.parse_args(arguments)
     try:
         if parsed.command == "check":
