@@ -25,9 +25,7 @@ COMMANDS = {
 
 
 def _parser() -> argparse.ArgumentParser:
-    rows = [
-        f"  {name:10s}{does} (python -m {module})" for name, (module, does) in COMMANDS.items()
-    ]
+    rows = [f"  {name:10s}{does} (python -m {module})" for name, (module, does) in COMMANDS.items()]
     parser = argparse.ArgumentParser(
         prog="nap",
         usage="nap COMMAND ...",

@@ -34,6 +34,7 @@ from nap_env.presets import resolve
 from nap_env.render import table_text, transcript
 from nap_env.rules import PHASES, TABLE, Rules, is_whole, rules_table, whole
 from nap_env.sight import MASK_BYTES, show
+from nap_env.svg import svg
 from nap_env.table import Table, read_table
 
 MOST_CHIPS = 2_000_000_000
@@ -640,6 +641,14 @@ class Game(Cloneable):
     def text(self, viewer: int | None = None, *, playing: bool = True) -> str:
         """Return the table as text; the arguments are those of `table`."""
         return table_text(self.table(viewer, playing=playing))
+
+    def svg(self, viewer: int | None = None, *, playing: bool = True) -> str:
+        """Return the table as an SVG picture; the arguments are those of `table`."""
+        return svg(self.table(viewer, playing=playing))
+
+    def _repr_svg_(self) -> str:
+        """Return what a notebook shows: the table as the seat to move sees it."""
+        return self.svg(self.seat)
 
     def _result(self) -> dict[str, Any]:
         g = self.games[0]

@@ -385,8 +385,12 @@ def _in_short(rules: Rules) -> list[str]:
         "none": "", "peep": ", one more on the table", "floater": ", one more on the table",
         "garnet": ", a spare hand on the table",
     }[rules.widow]  # fmt: skip
-    goals = [f"how many of the {rules.num_tricks} tricks you will take, {least} or more"
-             for least in sorted(bid.tricks for bid in rules.all_bids if bid.tricks)[:1]]  # fmt: skip
+    least = min((bid.tricks for bid in rules.all_bids if bid.tricks), default=None)
+    goals = [
+        f"how many of the {rules.num_tricks} tricks you will take, {least} or more"
+        if least
+        else "or pass"
+    ]
     misere = "exactly 3" if rules.misere_goal == "exact3_nt" else "none"
     goals += [f"{bid.name} is {misere}" for bid in rules.all_bids if not bid.tricks]
     split = rules.transfer == "split"

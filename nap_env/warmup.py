@@ -13,9 +13,8 @@ import numpy as np
 
 from nap_env import nap_v0
 from nap_env.agents import AGENTS, make
-from nap_env.batch import OBSERVE, Batch
+from nap_env.batch import Batch
 from nap_env.envs.single import NapEnv
-from nap_env.envs.vector import NapVectorEnv
 from nap_env.game import Game
 from nap_env.records import sample
 from nap_env.rules import PRESETS
@@ -56,12 +55,10 @@ def _use_environments() -> None:
     env = nap_v0.env()
     env.reset(seed=SEED)
     env.step(int(env.observe(env.agent_selection)["action_mask"].argmax()))
-    single = NapEnv()
+    single = NapEnv(opponents="heuristic")
     single.reset(seed=SEED)
+    single.step(int(single.action_masks().argmax()))
     single.reseed(SEED)
-    vector = NapVectorEnv(2)
-    _, infos = vector.reset(seed=SEED)
-    vector.step(infos["action_mask"].argmax(1))
 
 
 def _ask_agents() -> None:

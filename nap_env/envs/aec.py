@@ -124,8 +124,9 @@ class RawNapEnv(Cloneable, AECEnv):  # type: ignore[misc]
             observation_layout: `fixed` for these rules and players, or
                 `full`, one for all.
             render_mode: None, or what `render` does: `ansi` returns text,
-                `rgb_array` a picture, `human` shows it in a window, which
-                `reset` and `step` do by themselves.
+                `svg` a picture for notebooks, `rgb_array` one of pixels,
+                `human` shows it in a window, which `reset` and `step` do by
+                themselves.
             reveal: `render` shows all hands, not only that of the seat to
                 move.
 
@@ -429,7 +430,7 @@ class RawNapEnv(Cloneable, AECEnv):  # type: ignore[misc]
         set.
 
         Returns:
-            Text (`ansi`), a picture, uint8 (HEIGHT, WIDTH, 3)
+            Text (`ansi`, `svg`), a picture, uint8 (HEIGHT, WIDTH, 3)
             (`rgb_array`), or None (`human`).
         """
         game = self._game
