@@ -31,7 +31,7 @@ Player = str | Agent
 Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.bool_]
 
-RENDER_MODES = ("ansi", "rgb_array")
+RENDER_MODES = ("ansi", "svg", "rgb_array")
 """Of many tables; a window shows one."""
 
 # What a table is to do next ..
