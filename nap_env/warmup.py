@@ -15,6 +15,7 @@ from nap_env import nap_v0
 from nap_env.agents import AGENTS, make
 from nap_env.batch import Batch
 from nap_env.envs.single import NapEnv
+from nap_env.envs.vector import NapVectorEnv
 from nap_env.game import Game
 from nap_env.records import sample
 from nap_env.rules import PRESETS
@@ -36,6 +37,7 @@ def _use_batches() -> None:
     games.rollout(1)
     games.step(games.sample())
     games.observe([0])
+    games.determinize(games.seat, seed=SEED)
     Solver().solve_deals(Batch(num_games=1, seed=SEED).games, OURS, games.num_players)
 
 
@@ -59,6 +61,9 @@ def _use_environments() -> None:
     single.reset(seed=SEED)
     single.step(int(single.action_masks().argmax()))
     single.reseed(SEED)
+    tables = NapVectorEnv(2)
+    _, infos = tables.reset(seed=SEED)
+    tables.step(infos["action_mask"].argmax(1))
 
 
 def _ask_agents() -> None:
