@@ -2,6 +2,7 @@
 
 python -m nap_env.records check FILE
 python -m nap_env.records html FILE
+python -m nap_env.records svg FILE --events 6 --seat 0
 python -m nap_env.records sample --rules pub --players 5 --deals 2000 --seed 1 --out F
 """
 
@@ -19,7 +20,7 @@ from nap_env.actions import IllegalActionError, action_id
 from nap_env.game import Game, hash_seed
 from nap_env.page import page, replayed
 from nap_env.presets import PRESETS, resolve
-from nap_env.rules import Rules, is_whole
+from nap_env.rules import Rules, is_whole, whole
 
 REQUIRED = (
     *("rules", "num_players", "dealer", "hands", "widow", "stock", "pool", "multiplier"),
@@ -222,9 +223,12 @@ def _sample_command(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _html_command(path: Path, out: Path | None) -> int:
-    out = path.with_suffix(".html") if out is None else out
-    deals = []
+def _deals(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the records of a file, each with the number of its line.
+
+    Raises:
+        ValueError: a line that is no record, or whose events cannot happen.
+    """
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         if not line.strip():
             continue
@@ -233,10 +237,33 @@ def _html_command(path: Path, out: Path | None) -> int:
             replay(record)
         except (json.JSONDecodeError, MalformedRecordError, IllegalActionError) as error:
             raise ValueError(f"{path}, line {number}: {error}") from None
+        yield number, record
+
+
+def _html_command(path: Path, out: Path | None) -> int:
+    out = path.with_suffix(".html") if out is None else out
+    deals = []
+    for number, record in _deals(path):
         name = record.get("title", record.get("id", f"{record['rules']}, line {number}"))
         deals.append(replayed(open_record(record), record["events"], f"{name}"))
     out.write_text(page(deals), encoding="utf-8")
     print(f"{out}: {len(deals)} deal{'s' * (len(deals) != 1)}")
+    return 0
+
+
+def _svg_command(arguments: argparse.Namespace) -> int:
+    path, out = arguments.file, arguments.out
+    out = path.with_suffix(".svg") if out is None else out
+    record = dict(_deals(path)).get(arguments.line)
+    if record is None:
+        raise ValueError(f"{path}: line {arguments.line} is no deal")
+    events = record["events"]
+    told = len(events) if arguments.events is None else arguments.events
+    count = whole("events", told, 0, len(events))
+    game = open_record(record)
+    game.replay(events[:count])
+    out.write_text(game.svg(arguments.seat), encoding="utf-8")
+    print(f"{out}: after {count} of {len(events)} events")
     return 0
 
 
@@ -256,6 +283,15 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     )  # fmt: skip
     shower.add_argument("file", type=Path, help="records, one JSON object a line")
     shower.add_argument("--out", type=Path, default=None, help="page to write, else FILE.html")
+    drawer = commands.add_parser(
+        "svg", help="draw the table of a deal", description="Draw the table of a deal as a picture "
+        "for pages (SVG).", **style,
+    )  # fmt: skip
+    drawer.add_argument("file", type=Path, help="records, one JSON object a line")
+    drawer.add_argument("--line", type=int, default=1, help="the deal's line in the file")
+    drawer.add_argument("--events", type=int, default=None, help="that have happened, else all")
+    drawer.add_argument("--seat", type=int, default=None, help="whose cards are seen, else all")
+    drawer.add_argument("--out", type=Path, default=None, help="picture to write, else FILE.svg")
     sampler = commands.add_parser(
         "sample", help="write random deals", description="Write independent deals, played by "
         "uniformly random legal actions.", **style,
@@ -281,6 +317,8 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m nap_env.
             return _check_command(parsed.file)
         if parsed.command == "html":
             return _html_command(parsed.file, parsed.out)
+        if parsed.command == "svg":
+            return _svg_command(parsed)
         return _sample_command(parsed)
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,7 +1,10 @@
 """Tables as SVG: the same picture as that of pixels, without pygame, and nothing hidden in it."""
 
+import json
 import re
 import sys
+from dataclasses import replace
+from pathlib import Path
 from xml.etree import ElementTree
 
 import gymnasium
@@ -13,6 +16,7 @@ from nap_env import nap_v0
 from nap_env.cards import SUITS
 from nap_env.game import Game
 from nap_env.presets import PRESETS, resolve
+from nap_env.records import main, replay
 from nap_env.svg import svg
 from nap_env.table import HIDDEN
 
@@ -78,8 +82,6 @@ def test_only_the_viewers_cards_are_drawn() -> None:
 
 def test_names_of_rules_are_text_and_no_elements() -> None:
     game = Game("standard", 4, seed=0)
-    from dataclasses import replace
-
     table = replace(game.table(0), rules="<script>&")
     assert "<script>" not in svg(table)
     assert "<script>&" in drawn(svg(table))[0]
@@ -108,3 +110,41 @@ def test_environments_render_it_without_pygame(
     tables = gymnasium.make_vec("nap_env:nap/Nap-v0", num_envs=2, render_mode="svg")
     tables.reset(seed=4)
     assert len({*tables.render()}) == 2
+
+
+# The command.
+
+EXAMPLES = Path(__file__).parent / "examples.jsonl"
+FIRST, SECOND = (json.loads(line) for line in EXAMPLES.read_text(encoding="utf-8").splitlines()[:2])
+
+
+def test_the_command_draws_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "deals.jsonl"
+    file.write_text(f"{json.dumps(FIRST)}\n\n{json.dumps(SECOND)}\n", encoding="utf-8")
+    out, count = tmp_path / "deals.svg", len(FIRST["events"])
+    assert main(["svg", str(file)]) == 0
+    assert capsys.readouterr().out == f"{out}: after {count} of {count} events\n"
+    assert out.read_text(encoding="utf-8") == replay(FIRST).svg()
+    other = tmp_path / "other.svg"
+    told = ["--line", "3", "--events", "0", "--seat", "2", "--out", str(other)]
+    assert main(["svg", str(file), *told]) == 0
+    dealt = replay(SECOND | {"events": [], "legal": []})
+    assert other.read_text(encoding="utf-8") == dealt.svg(2) != dealt.svg(1)
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        (["--line", "99"], "examples.jsonl: line 99 is no deal"),
+        (["--events", "17"], "events=17: "),
+        (["--seat", "4"], "viewer=4: "),
+    ],
+)
+def test_the_command_refuses_what_is_not_there(
+    told: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["svg", str(EXAMPLES), *told, "--out", str(tmp_path / "no.svg")])
+    assert end.value.code == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "no.svg").exists()
