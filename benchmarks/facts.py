@@ -1,6 +1,7 @@
 """Facts of the game: what can be made with open cards, and what a player bids and makes.
 
-    python -m benchmarks.facts                       both tables of README.md
+    python -m benchmarks.facts                       both tables
+    python -m benchmarks.facts --markdown            the same as they stand in README.md
     python -m benchmarks.facts --tables self-play    only the second one
 
 First table: a hand's owner is the declarer, leads, and everybody sees all cards; how often can he
@@ -16,6 +17,7 @@ import math
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from textwrap import fill
 from time import perf_counter
 from typing import Any, Literal
 
@@ -71,6 +73,8 @@ class Options:
     """Player of the second table."""
     seed: int = 0
     """Seed of the deals and of the agent's choices."""
+    markdown: bool = False
+    """Print tables for a page, not for a terminal."""
 
     def __post_init__(self) -> None:
         """Refuse what counts nothing."""
@@ -313,7 +317,20 @@ def markdown(rows: list[list[str]]) -> str:
     return "\n".join([lines[0], "|" + "---|" * len(rows[0]), *lines[1:]])
 
 
-def deals_table(rows: list[dict[str, Any]]) -> str:
+def folded(rows: list[list[str]]) -> str:
+    """A table for a terminal: of each row what it is about, then its figures by name."""
+    lines = []
+    heads = rows[0].index("deals") + 1
+    for row in rows[1:]:
+        what = [f"{name} {cell}" for name, cell in zip(rows[0], row, strict=True) if cell]
+        figures = sum(bool(cell) for cell in row[:heads])
+        cells = "  ".join(cell.replace(" ", "\0") for cell in what[figures:])  # stay together
+        lines.append(fill("; ".join(what[:figures]), 80))
+        lines.append(fill(cells, 80, initial_indent="  ", subsequent_indent="  "))
+    return "\n".join(lines).replace("\0", " ")
+
+
+def deals_table(rows: list[dict[str, Any]]) -> list[list[str]]:
     """The first table: bids that can be made double dummy."""
     questions = [name for name in QUESTIONS if any(name in row["made"] for row in rows)]
     what = ["hands", "cards", "pack", "presets"]
@@ -326,10 +343,10 @@ def deals_table(rows: list[dict[str, Any]]) -> str:
             + [f"all {deals:,}" if exact else f"{deals:,}"]
             + ["" if count is None else percent(count, deals, exact) for count in counts]
         )
-    return markdown(lines)
+    return lines
 
 
-def self_play_table(rows: list[dict[str, Any]]) -> str:
+def self_play_table(rows: list[dict[str, Any]]) -> list[list[str]]:
     """The second table: how often a contract is played, and of these how often it is made."""
     contracts = [bid for bid in BIDS if any(bid in row["contracts"] for row in rows)]
     lines = [["preset", "players", "deals", "passed", *contracts]]
@@ -343,7 +360,7 @@ def self_play_table(rows: list[dict[str, Any]]) -> str:
                 cell += f": {percent(played['made'], played['deals'])}"
             cells.append(cell)
         lines.append(cells)
-    return markdown(lines)
+    return lines
 
 
 def counted(options: Options) -> dict[str, Any]:
@@ -376,10 +393,11 @@ def main() -> int:
     except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    told = markdown if options.markdown else folded
     if report.get("deals"):
-        print(deals_table(report["deals"]), end="\n\n")
+        print(told(deals_table(report["deals"])), end="\n\n")
     if report.get("self_play"):
-        print(self_play_table(report["self_play"]), end="\n\n")
+        print(told(self_play_table(report["self_play"])), end="\n\n")
     print(origin(report), end="\n\n")
     print(json.dumps(report))
     return 0

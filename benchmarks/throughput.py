@@ -18,6 +18,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from textwrap import fill
 from time import perf_counter
 from typing import Any
 
@@ -34,7 +35,7 @@ from training.provenance import ROOT, commit, machine, versions
 SIZES = (1, 64, 4096)  # games in a Batch
 OBSERVE = {  # value of Batch's `observe`: what its label says
     "none": "packed masks",
-    "packed": "packed observations and masks",
+    "packed": "packed, with observations",
     "dense": "observations and masks",
 }
 VECTORS = (  # autoreset mode and number of tables of a vector environment
@@ -67,6 +68,7 @@ RATIOS = (
 )
 # Distributions whose versions belong to our figures.
 OUR_PACKAGES = ("numba", "numpy", "gymnasium", "pettingzoo")
+COLUMN, LAST_COLUMN, TERMINAL = 9, 11, 80  # widths: figures, `asked` where there is room, all
 ASKED_RESET_SECONDS = {"cold": 10.0, "warm": 1.0}
 
 STARTUP = """
@@ -419,30 +421,39 @@ def shown(rate: float) -> str:
 
 def table(report: dict[str, Any]) -> str:
     """The report as text for people."""
-    width = max(len(row["label"]) for row in report["results"])
-    lines = [f"{'decisions/s, one core':{width}}    median       min       max     asked"]
+    rows = [["decisions/s, one core", "median", "min", "max", "asked"]]
     for row in report["results"]:
         if "median" not in row:
-            lines.append(f"{row['label']:{width}}  not installed")
+            rows.append([row["label"], "missing"])
             continue
         cells = [shown(row[key]) for key in ("median", "min", "max")]
-        cells.append(f">= {row['asked'] / 1e6:g} M" if row["asked"] else "")
-        lines.append((f"{row['label']:{width}}" + "".join(f"{c:>10}" for c in cells)).rstrip())
-    if report["ratios"]:
-        width = max(len(row["name"]) for row in report["ratios"])
-        lines += ["", f"{'ratio within a round':{width}}    median       min       max     asked"]
+        rows.append([row["label"], *cells, f">= {row['asked'] / 1e6:g} M" if row["asked"] else ""])
+    parts = [lines(rows)]
+    rows = [["ratio within a round", "median", "min", "max", "asked"]]
     for row in report["ratios"]:
         cells = [f"{row[key]:.1f}" for key in ("median", "min", "max")]
-        cells.append(f">= {row['asked']:g}" if row["asked"] else "")
-        lines.append((f"{row['name']:{width}}" + "".join(f"{c:>10}" for c in cells)).rstrip())
-    if report["startup"]:
-        lines += ["", "fresh process, s, to the end of    import     reset  1st deal     asked"]
+        rows.append([row["name"], *cells, f">= {row['asked']:g}" if row["asked"] else ""])
+    parts += [lines(rows)] * (len(rows) > 1)
+    rows = [["fresh process, s, to the end of", "import", "reset", "1st deal", "asked"]]
     for row in report["startup"]:
         cells = [f"{row[key]:.2f}" for key in ("import", "reset", "first_deal")]
-        cells.append(f"<= {row['asked']:g}" if row["asked"] else "")
-        line = f"{row['cache'] + ' cache, median of ' + str(len(row['times'])):31}"
-        lines.append((line + "".join(f"{c:>10}" for c in cells)).rstrip())
-    return "\n".join([*lines, "", origin(report)])
+        asked = f"<= {row['asked']:g}" if row["asked"] else ""
+        rows.append([f"{row['cache']} cache, median of {len(row['times'])}", *cells, asked])
+    parts += [lines(rows)] * (len(rows) > 1)
+    return "\n\n".join([*parts, origin(report)])
+
+
+def lines(rows: list[list[str]]) -> str:
+    """A table of labels and figures as lines of a terminal."""
+    width = max(len(row[0]) for row in rows)
+    last = min(LAST_COLUMN, TERMINAL - width - 3 * COLUMN)
+    widths = (COLUMN, COLUMN, COLUMN, last)
+    return "\n".join(
+        (
+            f"{label:{width}}" + "".join(f"{c:>{w}}" for c, w in zip(cells, widths, strict=False))
+        ).rstrip()
+        for label, *cells in rows
+    )
 
 
 def origin(report: dict[str, Any]) -> str:
@@ -450,13 +461,12 @@ def origin(report: dict[str, Any]) -> str:
     where = report["machine"]
     state = f"commit {report['commit']}" + (" with changes" if report["dirty"] else "")
     core = "" if where.get("core") is None else f", on core {where['core']}"
-    return "\n".join(
-        [
-            f"{report['date']}, {state}",
-            f"{where['cpu']}, {where['cores']} cores{core}, load {where['load']}",
-            ", ".join(f"{name} {number}" for name, number in report["versions"].items() if number),
-        ]
+    told = (
+        f"{report['date']}, {state}",
+        f"{where['cpu']}, {where['cores']} cores{core}, load {where['load']}",
+        ", ".join(f"{name} {number}" for name, number in report["versions"].items() if number),
     )
+    return "\n".join(fill(line, TERMINAL) for line in told)
 
 
 def measured(options: Options) -> dict[str, Any]:

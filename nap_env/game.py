@@ -35,6 +35,7 @@ from nap_env.presets import resolve
 from nap_env.render import table_text, transcript
 from nap_env.rules import PHASES, TABLE, Rules, integers, is_whole, rules_table, seated, whole
 from nap_env.sight import MASK_BYTES, show
+from nap_env.svg import svg
 from nap_env.table import Table, read_table
 
 MOST_CHIPS = 2_000_000_000
@@ -186,14 +187,14 @@ class Cloneable:
     """Games that can be copied for search: one meaning of copying for all that hold games."""
 
     def clone(self, seed: int | None = None) -> Self:
-        """Return an independent copy; with a seed it has another future, see `reseed`."""
+        """Return a copy; with a seed it has another future, see `reseed`."""
         other = copy.deepcopy(self)
         if seed is not None:
             other.reseed(seed)
         return other
 
     def reseed(self, seed: int | None) -> None:
-        """Give all that is still random another future: later deals, and what agents draw.
+        """Give what is still random another future: later deals, and draws of agents.
 
         Args:
             seed: of the future; None takes fresh entropy.
@@ -679,6 +680,14 @@ class Game(Cloneable):
     def text(self, viewer: int | None = None, *, playing: bool = True) -> str:
         """Return the table as text; the arguments are those of `table`."""
         return table_text(self.table(viewer, playing=playing))
+
+    def svg(self, viewer: int | None = None, *, playing: bool = True) -> str:
+        """Return the table as an SVG picture; the arguments are those of `table`."""
+        return svg(self.table(viewer, playing=playing))
+
+    def _repr_svg_(self) -> str:
+        """Return what a notebook shows: the table as the seat to move sees it."""
+        return self.svg(self.seat)
 
     def _result(self) -> dict[str, Any]:
         g = self.games[0]

@@ -306,9 +306,9 @@ def _your_seat(num_players: int, seat: int | None, seed: int | None) -> int:
     return seat
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(prog: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m nap_env.play",
+        prog=prog,
         description="Play Nap in the terminal against agents, or watch agents play.",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
@@ -333,9 +333,9 @@ def _welcome(sitting: Sitting) -> None:
         print(f"\nYou have seat {sitting.you}. {HELP}.")
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m nap_env.play") -> int:
     """Run the command line; return the exit status."""
-    parser = _parser()
+    parser = _parser(prog)
     parsed: Any = parser.parse_args(arguments)
     if parsed.deals is not None and parsed.deals < 1:
         parser.error(f"--deals {parsed.deals}: at least 1")

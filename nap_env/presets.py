@@ -1,21 +1,22 @@
 """The named rule sets: a preset is a row, what differs from the defaults of `Rules`, and a source.
 
-    python -m nap_env.presets          # all of them, a line each
+    python -m nap_env.presets          # all of them, in a few lines each
     python -m nap_env.presets peep     # one, as a player would read it
 
 Chips are from and to each opponent. RULES.md has the rules and sources clause by clause.
 """
 
 import argparse
+import re
 import sys
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
 from nap_env.rules import ALT_TARIFF, PRESETS, TARIFF, TRUMPS_LED, Bid, Rules, trumps_of
 
-__all__ = ["PRESETS", "SOURCES", "describe", "resolve", "table"]
+__all__ = ["PRESETS", "SOURCES", "describe", "overview", "resolve", "summary"]
 
 SOURCES: dict[str, str] = {}
 """By preset: the text that it follows."""
@@ -350,7 +351,7 @@ _LEADS = {"lowest_trump": "leads its lowest trump", "lowest_plain": "leads the l
 
 
 def describe(rules: str | Rules) -> str:
-    """Return rules as a player would read them: players, pack, bids with prices, phases, source."""
+    """Return rules as a player would read them: the game in three lines, then point by point."""
     rules = resolve(rules)
     rows = [
         ("players", _players(rules)),
@@ -365,27 +366,68 @@ def describe(rules: str | Rules) -> str:
         ("match", _match(rules)),
         ("source", SOURCES[rules.name] + (f"; changed: {rules.options}" if rules.options else "")),
     ]
-    return "\n".join([rules.name, *(_row(key, text) for key, text in rows)])
+    return "\n".join([*_in_short(rules), *(_row(f"  {key:10s}", text) for key, text in rows)])
 
 
-def _row(key: str, text: str) -> str:
-    return textwrap.fill(text, width=100, initial_indent=f"  {key:10s}", subsequent_indent=" " * 12)
+def _row(key: str, text: str, width: int = 80) -> str:
+    joined = re.sub(r" (?=\d+/\d)", "\0", text)  # a bid stays with its price
+    filled = textwrap.fill(joined, width, initial_indent=key, subsequent_indent=" " * len(key))
+    return filled.replace("\0", " ")
 
 
-def table() -> str:
-    """Return all presets as a Markdown table, low bids first, prices as win/lose."""
-    lines = ["| preset | players | pack | bids: chips won from / lost to each opponent | source |"]
-    lines.append("|---|---|---|---|---|")
+def _in_short(rules: Rules) -> list[str]:
+    """Return who plays with which cards, what a player bids, and what that brings."""
+    low, high = rules.player_range
+    packs = [rules.pack_size(players) for players in (low, high)]
+    widow = {
+        "none": "", "peep": ", one more on the table", "floater": ", one more on the table",
+        "garnet": ", a spare hand on the table",
+    }[rules.widow]  # fmt: skip
+    least = min((bid.tricks for bid in rules.all_bids if bid.tricks), default=None)
+    goals = [
+        f"how many of the {rules.num_tricks} tricks you will take, {least} or more"
+        if least
+        else "or pass"
+    ]
+    misere = "exactly 3" if rules.misere_goal == "exact3_nt" else "none"
+    goals += [f"{bid.name} is {misere}" for bid in rules.all_bids if not bid.tricks]
+    split = rules.transfer == "split"
+    who, gets = ("The opponents together pay", "get") if split else ("Each opponent pays", "gets")
+    wins = [rules.stake * bid.win for bid in rules.all_bids]
+    losses = [rules.stake * bid.lose for bid in rules.all_bids]
+    return [
+        f"{rules.name}, for {_span(low, high)} players: {rules.hand_size} cards each of "
+        f"{_span(*packs)}{' and a joker' * rules.joker}{widow}.",
+        f"Bid {'; '.join(goals)}.",
+        f"{who} you {_span(min(wins), max(wins))} chips if you do, and {gets} "
+        f"{_span(min(losses), max(losses))} if you do not.",
+    ]
+
+
+def _span(low: int, high: int) -> str:
+    return f"{low}" if low == high else f"{low} to {high}"
+
+
+def summary(name: str) -> tuple[str, str, str, str]:
+    """Return players, pack, bids and source of a preset: low bids first, prices as win/lose."""
+    rules = PRESETS[name]
+    bids = ", ".join(f"{bid.name} {bid.win}/{bid.lose}" for bid in rules.all_bids)
+    return _players(rules), _pack(rules), bids, SOURCES[name]
+
+
+def overview(width: int = 80) -> str:
+    """Return all presets as text: who plays with which cards, and what each opponent pays."""
+    lines = []
     for name, rules in PRESETS.items():
-        bids = ", ".join(f"{bid.name} {bid.win}/{bid.lose}" for bid in rules.all_bids)
-        cells = (f"`{name}`", _players(rules), _pack(rules), bids, SOURCES[name])
-        lines.append(f"| {' | '.join(cells)} |")
+        _, pack, bids, _ = summary(name)
+        players = f"{_span(*rules.player_range)} players"
+        lines += [_row(f"{name:17s}", f"{players}, {pack}", width), _row(" " * 17, bids, width)]
     return "\n".join(lines)
 
 
 def _players(rules: Rules) -> str:
     low, high = rules.player_range
-    seats = f"{low}" if low == high else f"{low} to {high}"
+    seats = _span(low, high)
     if rules.dealer_out_from is None or rules.dealer_out_from > high:
         return seats
     return f"{seats}; from {rules.dealer_out_from} the dealer sits out"
@@ -517,15 +559,13 @@ def _match(rules: Rules) -> str:
     return ended if rules.deals else f"{ended}, at most {rules.max_deals} deals"
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Print the presets that the command line names, or all in a table."""
-    parser = argparse.ArgumentParser(
-        prog="python -m nap_env.presets", description="Describe the named rule sets of Nap."
-    )
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m nap_env.presets") -> int:
+    """Print the presets that the command line names, or all in a few words each."""
+    parser = argparse.ArgumentParser(prog=prog, description="Describe the named rule sets of Nap.")
     parser.add_argument("preset", nargs="*", metavar="PRESET", help=f"of {', '.join(PRESETS)}")
     names = parser.parse_args(arguments).preset
     try:
-        print("\n\n".join(map(describe, names)) if names else table())
+        print("\n\n".join(map(describe, names)) if names else overview())
     except ValueError as error:
         parser.exit(2, f"{parser.prog}: {error}\n")
     return 0

@@ -2,6 +2,7 @@
 
 python -m nap_env.records check FILE
 python -m nap_env.records html FILE
+python -m nap_env.records svg FILE --events 6 --seat 0
 python -m nap_env.records sample --rules pub --players 5 --deals 2000 --seed 1 --out F
 """
 
@@ -9,7 +10,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -234,9 +235,12 @@ def _sample_command(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _html_command(path: Path, out: Path | None) -> int:
-    out = path.with_suffix(".html") if out is None else out
-    deals = []
+def _deals(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the records of a file, each with the number of its line.
+
+    Raises:
+        ValueError: a line that is no record, or whose events cannot happen.
+    """
     for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
         if not line.strip():
             continue
@@ -245,6 +249,13 @@ def _html_command(path: Path, out: Path | None) -> int:
             replay(record)
         except (MalformedRecordError, IllegalActionError) as error:
             raise ValueError(f"{path}, line {number}: {error}") from None
+        yield number, record
+
+
+def _html_command(path: Path, out: Path | None) -> int:
+    out = path.with_suffix(".html") if out is None else out
+    deals = []
+    for number, record in _deals(path):
         name = record.get("title", record.get("id", f"{record['rules']}, line {number}"))
         deals.append(replayed(open_record(record), record["events"], f"{name}"))
     out.write_text(page(deals), encoding="utf-8")
@@ -252,10 +263,24 @@ def _html_command(path: Path, out: Path | None) -> int:
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m nap_env.records", description=__doc__.split("\n")[0]
-    )
+def _svg_command(arguments: argparse.Namespace) -> int:
+    path, out = arguments.file, arguments.out
+    out = path.with_suffix(".svg") if out is None else out
+    record = dict(_deals(path)).get(arguments.line)
+    if record is None:
+        raise ValueError(f"{path}: line {arguments.line} is no deal")
+    events = record["events"]
+    told = len(events) if arguments.events is None else arguments.events
+    count = whole("events", told, 0, len(events))
+    game = open_record(record)
+    game.replay(events[:count])
+    out.write_text(game.svg(arguments.seat), encoding="utf-8")
+    print(f"{out}: after {count} of {len(events)} events")
+    return 0
+
+
+def _parser(prog: str) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=prog, description=__doc__.split("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
     style: dict[str, Any] = {"formatter_class": argparse.ArgumentDefaultsHelpFormatter}
     checker = commands.add_parser(
@@ -270,6 +295,15 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     shower.add_argument("file", type=Path, help="records, one JSON object a line")
     shower.add_argument("--out", type=Path, default=None, help="page to write, else FILE.html")
+    drawer = commands.add_parser(
+        "svg", help="draw the table of a deal", description="Draw the table of a deal as a picture "
+        "for pages (SVG).", **style,
+    )  # fmt: skip
+    drawer.add_argument("file", type=Path, help="records, one JSON object a line")
+    drawer.add_argument("--line", type=int, default=1, help="the deal's line in the file")
+    drawer.add_argument("--events", type=int, default=None, help="that have happened, else all")
+    drawer.add_argument("--seat", type=int, default=None, help="whose cards are seen, else all")
+    drawer.add_argument("--out", type=Path, default=None, help="picture to write, else FILE.svg")
     sampler = commands.add_parser(
         "sample", help="write random deals", description="Write independent deals, played by "
         "uniformly random legal actions.", **style,
@@ -286,15 +320,17 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, prog: str = "python -m nap_env.records") -> int:
     """Run the command line; return the exit status."""
-    parser = _parser()
+    parser = _parser(prog)
     parsed = parser.parse_args(arguments)
     try:
         if parsed.command == "check":
             return _check_command(parsed.file)
         if parsed.command == "html":
             return _html_command(parsed.file, parsed.out)
+        if parsed.command == "svg":
+            return _svg_command(parsed)
         return _sample_command(parsed)
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""README.md says what is so: its code runs, its commands are CI's, its lists are complete."""
+"""README.md and docs/ say what is so: their code runs, their commands are CI's, links lead on."""
 
 import re
 import subprocess
@@ -7,22 +7,27 @@ from pathlib import Path
 
 import pytest
 
-from nap_env.observation import FIELDS
-from nap_env.presets import table
-
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text()
-# Python, and what it prints where a block of text follows.
-EXAMPLES = re.findall(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", README, re.M | re.S)
-COMMANDS = [
-    line.split("  #")[0].rstrip()
-    for block in re.findall(r"^```sh\n(.*?)^```\n", README, re.M | re.S)
-    for line in block.splitlines()
+TEXTS = [
+    "README.md",
+    "CONTRIBUTING.md",
+    *sorted(f"{p.relative_to(ROOT)}" for p in ROOT.glob("docs/**/*.md")),
 ]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+# Python, and what it prints where a block of text follows.
+EXAMPLE = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.M | re.S)
+EXAMPLES = [
+    pytest.param(*found.groups(), id=f"{name}-{number}")
+    for name in TEXTS
+    for number, found in enumerate(EXAMPLE.finditer((ROOT / name).read_text(encoding="utf-8")))
+]
+LINK = re.compile(r"\]\((?!http)([^)#]*)(?:#([^)]+))?\)")
 
 
-def test_readme_has_examples() -> None:
-    assert len(EXAMPLES) == README.count("```python") > 0
+def test_texts_have_examples() -> None:
+    for name in ("README.md", "docs/ways-in.md", "docs/players.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert len(EXAMPLE.findall(text)) == text.count("```python") > 0
 
 
 @pytest.mark.parametrize(("code", "output"), EXAMPLES)
@@ -35,46 +40,39 @@ def test_python_runs_and_prints_what_follows(code: str, output: str) -> None:
         assert done.stdout == output
 
 
-@pytest.mark.parametrize("start", ["pip install", "python -m pytest"])
-def test_ci_runs_the_commands_of_the_readme(start: str) -> None:
-    command = next(line for line in COMMANDS if line.startswith(start))
-    ci = (ROOT / ".ci" / "run").read_text().splitlines()
-    assert any(re.fullmatch(rf'step "[^"]+" {re.escape(command)}', line) for line in ci)
+def test_ci_runs_the_commands_of_the_readme_in_fresh_checkouts() -> None:
+    """Word for word, each by itself: what a person pastes."""
+    (block,) = re.findall(r"^```sh\n(.*?)^```\n", README, re.M | re.S)
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    steps = re.findall(r"^step \"[^\"]+\" fresh \w+ '([^']+)'$", ci, re.M)
+    assert block.splitlines() == steps
+    assert [line.split(" && ")[0] for line in steps] == ["python3 -m venv .venv"] * 2
 
 
-def test_sections_that_are_linked_to_exist() -> None:
-    for path, anchor in re.findall(r"\]\((?!http)([^)#]*)#([^)]+)\)", README):
-        text = (ROOT / path).read_text() if path else README
-        heads = [
-            head.strip().lower().replace(" ", "-") for head in re.findall(r"^#+ (.*)$", text, re.M)
-        ]
-        assert anchor in heads, (path, anchor)
+def test_the_first_screen_is_short() -> None:
+    assert len(README.splitlines()) < 150
+    assert README.index("```sh") < README.index("![") < README.index("```python")
 
 
-def test_links_and_paths_exist() -> None:
-    paths = re.findall(r"\]\((?!http)([^)#]+)", README)
-    paths += re.findall(r"`([\w./]+\.(?:py|yaml|jsonl|md))`", README)
+@pytest.mark.parametrize("name", TEXTS)
+def test_what_is_linked_to_exists(name: str) -> None:
+    text, folder = (ROOT / name).read_text(encoding="utf-8"), (ROOT / name).parent
+    for path, anchor in LINK.findall(text):
+        target = folder / path if path else ROOT / name
+        if path == "contributing.md" or path.endswith("/contributing.md"):
+            target = ROOT / "CONTRIBUTING.md"  # what it is made of
+        assert target.exists(), (name, path)
+        if anchor and target.name != "commands.md":
+            heads = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.M)
+            assert anchor in [head.strip().lower().replace(" ", "-") for head in heads], anchor
+    paths = re.findall(r"`([\w./]+/[\w./]+\.(?:py|yaml|jsonl|md|ipynb))`", text)
     assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
-def test_file_tree_is_complete() -> None:
-    tree = README.split("## Files")[1].split("```")[1].splitlines()[1:]
-    listed, folders = set(), [ROOT]
-    for line in tree:
-        depth = (len(line) - len(line.lstrip())) // 2
-        path = folders[depth] / line.split()[0]
-        folders[depth + 1 :] = [path]
-        listed.add(path)
-    assert [str(path) for path in listed if not path.exists()] == []
-    files = {*ROOT.glob("nap_env/**/*.py"), *ROOT.glob("training/**/*.py")}
-    unlisted = {path for path in files - listed if path.name != "__init__.py"}
-    assert unlisted == set(), "a line each in README.md, Files"
-
-
-def test_table_of_presets_is_that_of_the_code() -> None:
-    assert table() in README
-
-
-def test_table_of_the_observation_is_that_of_the_code() -> None:
-    wanted = [f"| {field.name} | {field.size} | {field.meaning} |" for field in FIELDS]
-    assert re.findall(r"^\| \w+ \| \d+ \| .*", README, re.M) == wanted
+def test_the_picture_of_a_table_is_what_the_command_draws(tmp_path: Path) -> None:
+    out = tmp_path / "table.svg"
+    command = ["-m", "nap_env.records", "svg", "tests/examples.jsonl", "--events", "10"]
+    subprocess.run(
+        [sys.executable, *command, "--seat", "0", "--out", str(out)], cwd=ROOT, check=True
+    )
+    assert out.read_bytes() == (ROOT / "docs" / "table.svg").read_bytes()

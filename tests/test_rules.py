@@ -1,6 +1,7 @@
 """Presets and options: what they are, what is refused and why."""
 
 import json
+import re
 from typing import Any
 
 import numpy as np
@@ -228,19 +229,49 @@ def test_players_that_rules_cannot_seat_are_refused(
 def test_preset_is_described_as_a_player_would_read_it(name: str) -> None:
     text = describe(name)
     lines = text.splitlines()
-    assert lines[0] == name
+    for line, start in zip(
+        lines, (f"{name}, for ", "Bid ", "Each opponent pays you "), strict=False
+    ):
+        assert line.startswith(start) and line.endswith(".")
     for word in ("players", "pack", "bids", "phases", "source"):
         assert any(line.startswith(f"  {word}") for line in lines)
     for bid in PRESETS[name].bids:
         assert f"{bid.name} {bid.win}/{bid.lose}" in " ".join(text.split())
-    assert max(map(len, lines)) <= 100
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "told"),
+    [
+        ("peep", {}, "peep, for 3 to 7 players: 5 cards each of 52, one more on the table."),
+        ("pub", {}, "pub, for 3 to 7 players: 5 cards each of 24 to 52 and a joker."),
+        ("peep", {}, "Bid how many of the 5 tricks you will take, 3 or more; misere is none."),
+        ("standard", {"bids": ["misere"]}, "Bid or pass; misere is none."),
+        ("mini_3p", {}, "Bid how many of the 3 tricks you will take, 1 or more."),
+        (
+            "peep",
+            {},
+            "Each opponent pays you 3 to 10 chips if you do, and gets 3 to 5 if you do not.",
+        ),
+        (
+            "standard",
+            {"stake": 2, "transfer": "split"},
+            "The opponents together pay you 6 to 20 chips if you do, and get 6 to 40 if you do "
+            "not.",
+        ),
+    ],
+)
+def test_the_game_is_told_in_three_lines(name: str, options: dict[str, Any], told: str) -> None:
+    assert told in describe(resolve(name, options)).splitlines()[:3]
 
 
 def test_presets_command_prints_them(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["peep"]) == 0
-    assert capsys.readouterr().out.startswith("peep\n  players   3 to 7\n")
+    assert capsys.readouterr().out.startswith("peep, for 3 to 7 players: ")
     assert main([]) == 0
-    assert capsys.readouterr().out.count("\n| `") == len(PRESETS)
+    text = capsys.readouterr().out
+    assert re.findall(r"^(\w+)", text, re.M) == list(PRESETS)
+    assert max(map(len, text.splitlines())) <= 80
     with pytest.raises(SystemExit) as end:
         main(["whist"])
     assert end.value.code == 2

@@ -182,7 +182,7 @@ class Config:
         replace(path, yaml.safe_dump(self.told(), sort_keys=False).encode())
 
 
-def parse(argv: Sequence[str]) -> Config:
+def parse(argv: Sequence[str], prog: str = "python -m training.ppo") -> Config:
     """Read a command line, and the YAML file that it names.
 
     Raises:
@@ -199,7 +199,7 @@ def parse(argv: Sequence[str]) -> Config:
         told = _arguments(path) if path else []
     except (OSError, ValueError) as error:
         files.exit(2, f"{error}\n")
-    return tyro.cli(Config, args=[*told, *argv], prog="python -m training.ppo")
+    return tyro.cli(Config, args=[*told, *argv], prog=prog)
 
 
 def _arguments(path: Path) -> list[str]:

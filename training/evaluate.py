@@ -385,14 +385,14 @@ def _add_controls(rows: Sequence[Row], results: Sequence[dict[str, Any]], seed: 
         }
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(argv: Sequence[str] | None = None, prog: str = "python -m training.evaluate") -> None:
     """Run the command.
 
     Raises:
         SystemExit: with status 2 for a wrong command line, 1 for agents that cannot be used.
     """
     start = perf_counter()
-    config = tyro.cli(Config, args=argv, prog="python -m training.evaluate")
+    config = tyro.cli(Config, args=argv, prog=prog)
     names = (config.agent, *config.against)
     rehearsals = config.rehearsals
     if rehearsals is None:

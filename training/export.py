@@ -26,13 +26,13 @@ class Config:
     """How they came about, kept in the file: command, seed, time."""
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(argv: Sequence[str] | None = None, prog: str = "python -m training.export") -> None:
     """Run the command.
 
     Raises:
         SystemExit: with status 1 for weights that cannot be read or a file that cannot be written.
     """
-    config = tyro.cli(Config, args=argv, prog="python -m training.export")
+    config = tyro.cli(Config, args=argv, prog=prog)
     try:
         if config.out.suffix != ".npz":
             raise ValueError(f"out={config.out}: must end in .npz")

@@ -381,7 +381,7 @@ class Log:
         self._lines.flush()
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(argv: Sequence[str] | None = None, prog: str = "python -m training.ppo") -> None:
     """Run the command.
 
     Raises:
@@ -389,7 +389,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             1 if training went wrong.
     """
     start = time.perf_counter()
-    config = parse(sys.argv[1:] if argv is None else argv)
+    config = parse(sys.argv[1:] if argv is None else argv, prog)
     torch.set_num_threads(1)  # the threads are our own
     try:
         team = Team(config.device)

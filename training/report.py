@@ -178,13 +178,13 @@ def page(run: Path) -> str:
     )
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def main(argv: Sequence[str] | None = None, prog: str = "python -m training.report") -> None:
     """Run the command.
 
     Raises:
         SystemExit: with status 1 for a folder that is not a run.
     """
-    config = tyro.cli(Config, args=argv, prog="python -m training.report")
+    config = tyro.cli(Config, args=argv, prog=prog)
     out = config.out or config.run / "report.html"
     try:
         out.write_text(page(config.run))

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -23,16 +24,18 @@ def label(name: str) -> str:
     return f"{path.parent.name}/{path.stem}" if path.suffix == CHECKPOINT else name
 
 
-def _heads(results: Sequence[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], str]]:
-    """Go through results with what their lines in a table begin with."""
-    names = [(label(result["agent"]), label(result["against"])) for result in results]
-    widths = [max(map(len, column)) for column in zip(*names, strict=True)]
-    for result, (agent, other) in zip(results, names, strict=True):
-        yield (
-            result,
-            f"{agent:<{widths[0]}}  {other:<{widths[1]}}  {result['format']:<11}"
-            f"{result['policy']:<9}",
-        )
+def _pair(result: dict[str, Any]) -> str:
+    return f"{label(result['agent'])} against {label(result['against'])}"
+
+
+def _rows(results: Sequence[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], str]]:
+    """Go through results with what stands above their lines: what is new since the one before."""
+    pair = ""
+    for result in results:
+        heads = [f"  {result['format']}, {result['policy']}"]
+        if pair != (pair := _pair(result)):
+            heads = [pair, *heads]
+        yield result, "\n".join(heads)
 
 
 def _interval(ends: Sequence[float]) -> str:
@@ -40,39 +43,37 @@ def _interval(ends: Sequence[float]) -> str:
 
 
 def _strengths(results: Sequence[dict[str, Any]]) -> Iterator[str]:
-    for number, (result, head) in enumerate(_heads(results)):
-        if number == 0:
-            title = f"{result['rules']}, {result['num_players']} players"
-            yield (
-                f"{title:<{len(head)}}{'chips per 100':>13}  {'95 % by t':<19}{'by bootstrap':<19}"
-                f"{'sets':>6}{'by variate':>12}  {'95 % by t':<19}plain would need"
-            )
-        line = (
-            f"{head}{result['chips_per_100']:>+13.1f}  {_interval(result['ci95']):<19}"
-            f"{_interval(result['bootstrap95']):<19}{result['sets']:>6}"
-        )
+    title = f"{results[0]['rules']}, {results[0]['num_players']} players"
+    yield f"{title:<43}{'chips per 100':>14}  95 % interval"
+    pair = ""
+    for result in results:
+        if pair != (pair := _pair(result)):
+            yield pair
+        how = f"  {result['format']:<11}{result['policy']:<9}{result['sets']:,} sets"
+        yield f"{how:<43}{result['chips_per_100']:>+14.1f}  {_interval(result['ci95'])}"
+        yield f"{'':13}{'bootstrap':<46}{_interval(result['bootstrap95'])}"
         variate = result["control_variate"]
         if "none" not in variate:
-            line += f"{variate['chips_per_100']:>+12.1f}  {_interval(variate['ci95']):<19}"
-            line += f"{variate['sets_ratio'] or 1:.1f} x the sets"
-        yield line
+            how = f"{'':13}variate, worth {variate['sets_ratio'] or 1:.1f} x the sets"
+            yield f"{how:<43}{variate['chips_per_100']:>+14.1f}  {_interval(variate['ci95'])}"
     for reason in sorted({result["control_variate"].get("none", "") for result in results} - {""}):
-        yield f"no control variate: {reason}"
+        yield fill(f"no control variate: {reason}", 80)
     for result in results:
         low, high = result.get("control", {}).get("ci999", (0, 0))
         if not low <= 0 <= high:
-            yield (
+            yield fill(
                 f"WARNING: {label(result['agent'])} against itself, {result['format']} "
-                f"{result['policy']}, is not 0 but {_interval((low, high))}: trust none of this"
+                f"{result['policy']}, is not 0 but {_interval((low, high))}: trust none of this",
+                80,
             )
 
 
 def _contracts(results: Sequence[dict[str, Any]]) -> Iterator[str]:
-    for number, (result, head) in enumerate(_heads(results)):
-        if number == 0:
-            columns = f"{'a hundred':>10}{'made':>6}{'chips':>8}"
-            yield f"{'':<{len(head) + 12}}{'deals it declares in':<26}deals the other declares in"
-            yield f"{'contracts':<{len(head)}}{'':<12}{columns}  {columns}"
+    columns = f"{'a hundred':>10}{'made':>6}{'chips':>8}"
+    yield f"{'':<18}{'deals it declares in':<26}deals the other declares in"
+    yield f"{'contracts':<16}{columns}  {columns}"
+    for result, head in _rows(results):
+        yield head
         for contract in result["contracts"]:
             cells = [
                 f"{told['per_100_deals']:>10.2f}{told['made']:>6.0%}{told['chips']:>+8.2f}"
@@ -80,18 +81,19 @@ def _contracts(results: Sequence[dict[str, Any]]) -> Iterator[str]:
                 else f"{'-':>10}{'':14}"
                 for role in ("declares", "defends")
             ]
-            yield f"{head}{contract['bid']:<12}{'  '.join(cells)}".rstrip()
+            yield f"    {contract['bid']:<12}{'  '.join(cells)}".rstrip()
 
 
 def _calibrations(results: Sequence[dict[str, Any]]) -> Iterator[str]:
     if all(result["calibration"] is None for result in results):
         yield "calibration: none, the agent states no expectation"
         return
-    for number, (result, head) in enumerate(_heads(results)):
-        if number == 0:
-            yield f"{'chips where it bids':<{len(head)}}{'bids':>8}{'expected':>10}{'got':>8}"
+    yield f"{'chips where it bids':<24}{'bids':>8}{'expected':>10}{'got':>8}"
+    for result, head in _rows(results):
+        if result["calibration"]:
+            yield head
         for told in result["calibration"] or []:
-            yield f"{head}{told['bids']:>8}{told['expected']:>+10.2f}{told['got']:>+8.2f}"
+            yield f"{'':24}{told['bids']:>8}{told['expected']:>+10.2f}{told['got']:>+8.2f}"
     yield "expected: by weights, which learn it from play against themselves"
 
 

@@ -66,18 +66,22 @@ def _from_reset() -> Any:
 
 
 class RawNapEnv(Cloneable, AECEnv):  # type: ignore[misc]
-    """A table of Nap. An illegal action raises IllegalActionError and changes nothing.
+    """A table of Nap; an illegal action raises an error and changes nothing.
 
-    `observe` and `last` give `{"observation": int8 (K,), "action_mask": int8 (A,)}`; the layout of
-    the observation is `nap_env.observation.FIELDS`, what the actions mean is
+    `observe` and `last` give a dictionary of `observation`, int8 (K,), and
+    `action_mask`, int8 (A,). The layout of the observation is
+    `nap_env.observation.FIELDS`, what the actions mean is
     `nap_env.actions.ACTIONS`. `infos[agent]` holds
 
     * `action_mask`: int8 (A,);
-    * `scores`: chips that each seat, from seat 0 on, has won in the match so far;
-    * `pool`: chips in the pool (the observation has these numbers cut off at the ends of int8).
+    * `scores`: chips that each seat, from seat 0 on, has won in the match
+      so far;
+    * `pool`: chips in the pool (the observation has these numbers cut off
+      at the ends of int8).
 
-    The mask of an agent that is not to move is all zero. Every array is new: none changes later,
-    and changing one does not change the game. `copy.deepcopy` and `pickle` keep the whole game.
+    The mask of an agent that is not to move is all zero. Every array is
+    new: none changes later, and changing one does not change the game.
+    `copy.deepcopy` and `pickle` keep the whole game.
 
     Attributes:
         rules, num_players: as they say.
@@ -123,16 +127,23 @@ class RawNapEnv(Cloneable, AECEnv):  # type: ignore[misc]
             rules: a preset's name, or rules.
             num_players: players at the table.
             options: changes to the rules, as in a deal record.
-            mask_in: where the action mask is: in the observation (`obs`), in the info, or `both`.
-            flat_obs: the observation is the plain int8 array, and the mask is in the info only.
-            observation_layout: `fixed` for these rules and players, or `full`, one for all.
-            render_mode: None, or what `render` does: `ansi` returns text, `rgb_array` a picture,
-                `human` shows it in a window, which `reset` and `step` do by themselves.
-            reveal: `render` shows all hands, not only that of the seat to move.
+            mask_in: where the action mask is: in the observation (`obs`),
+                in the info, or `both`.
+            flat_obs: the observation is the plain int8 array, and the mask
+                is in the info only.
+            observation_layout: `fixed` for these rules and players, or
+                `full`, one for all.
+            render_mode: None, or what `render` does: `ansi` returns text,
+                `svg` a picture for notebooks, `rgb_array` one of pixels,
+                `human` shows it in a window, which `reset` and `step` do by
+                themselves.
+            reveal: `render` shows all hands, not only that of the seat to
+                move.
 
         Raises:
             ValueError: an argument that is not allowed.
-            ModuleNotFoundError: pictures are asked for, and pygame is not installed.
+            ModuleNotFoundError: pictures are asked for, and pygame is not
+                installed.
         """
         self._screen = Screen(render_mode)
         self.rules = resolve(rules, options)
@@ -178,17 +189,21 @@ class RawNapEnv(Cloneable, AECEnv):  # type: ignore[misc]
         """Deal the first deal of a new match.
 
         Args:
-            seed: restarts the random stream of the deals; without it the stream goes on, after
-                fresh entropy at the first `reset`.
-            options: sets up a deal; what is not given comes from the stream. The keys are those of
-                a deal record: `dealer`, `hands`, `widow`, `stock`, `pool`, `multiplier`, `scores`.
-                Or `record`, a whole deal record of these rules and players: the game then stands
-                after its events. A record of a complete deal leaves every agent terminated, with
-                the deal's reward. The key `options` is ignored.
+            seed: restarts the random stream of the deals; without it the
+                stream goes on, after fresh entropy at the first `reset`.
+            options: sets up a deal; what is not given comes from the
+                stream. The keys are those of a deal record: `dealer`,
+                `hands`, `widow`, `stock`, `pool`, `multiplier`, `scores`.
+                Or `record`, a whole deal record of these rules and players:
+                the game then stands after its events. A record of a
+                complete deal leaves every agent terminated, with the deal's
+                reward. The key `options` is ignored.
 
         Raises:
-            ValueError: a seed, a key or a deal that is not possible. The game is then unchanged.
-            IllegalActionError: an event of the record is illegal. The game is then unchanged.
+            ValueError: a seed, a key or a deal that is not possible. The
+                game is then unchanged.
+            IllegalActionError: an event of the record is illegal. The game
+                is then unchanged.
         """
         stream = None if seed is None else hash_seed(seed)
         game = self._some_game()
@@ -218,7 +233,7 @@ class RawNapEnv(Cloneable, AECEnv):  # type: ignore[misc]
         return Game(self.rules, self.num_players, None, self._observation_layout)
 
     def step(self, action: Any) -> None:
-        """Let the agent to move take an action; an agent that has ended takes None and leaves.
+        """Let the agent to move take an action; one that has ended takes None.
 
         Args:
             action: an integer of any type.
@@ -226,7 +241,8 @@ class RawNapEnv(Cloneable, AECEnv):  # type: ignore[misc]
         Raises:
             OrderError: before `reset`, or after the last agent has left.
             OutOfBoundsError: not an action. Nothing is changed.
-            IllegalActionError: an action that is not legal here (`raw_env`). Nothing is changed.
+            IllegalActionError: an action that is not legal here
+                (`raw_env`). Nothing is changed.
             ValueError: an agent that has ended takes only None.
         """
         agent = self.agent_selection
@@ -334,7 +350,7 @@ class RawNapEnv(Cloneable, AECEnv):  # type: ignore[misc]
 
     @property
     def infos(self) -> dict[str, dict[str, Any]]:
-        """What each agent that has not left is told beside its observation; see the class."""
+        """What each agent that has not left is told; see the class."""
         for agent in self.agents:
             if agent not in self._infos:
                 self._inform(agent)
@@ -354,8 +370,9 @@ class RawNapEnv(Cloneable, AECEnv):  # type: ignore[misc]
         """Return what the agent to move gets.
 
         Returns:
-            Its observation (None if not wanted), the sum of its rewards since its last step,
-            whether it has been terminated, whether it has been truncated, and its info.
+            Its observation (None if not wanted), the sum of its rewards
+            since its last step, whether it has been terminated, whether it
+            has been truncated, and its info.
 
         Raises:
             OrderError: before `reset`, or after the last agent has left.
@@ -372,10 +389,11 @@ class RawNapEnv(Cloneable, AECEnv):  # type: ignore[misc]
         )
 
     def agent_iter(self, max_iter: int = 2**63) -> Iterator[str]:
-        """Yield the agent to move until all have left; call `step` once for each.
+        """Yield the agent to move until all have left; `step` once for each.
 
         Raises:
-            OrderError: before `reset`, or when the loop goes on without `step` or `reset`.
+            OrderError: before `reset`, or when the loop goes on without
+                `step` or `reset`.
         """
         return self._turns(max_iter) if self.agents else iter(())
 
@@ -391,10 +409,12 @@ class RawNapEnv(Cloneable, AECEnv):  # type: ignore[misc]
         """Return the whole position, for a centralised critic.
 
         Returns:
-            int8 (num_players * K,): the observations of seat 0, 1, .. one after the other, so that
-            `reshape(num_players, K)` has a row for each seat, in which that seat comes first.
-            Where cards are exchanged 2 * 53 entries follow: the cards on the table by card id, 0
-            or 1, and the stock in drawing order as card ids, -1 after the last.
+            int8 (num_players * K,): the observations of seat 0, 1, .. one
+            after the other, so that `reshape(num_players, K)` has a row for
+            each seat, in which that seat comes first. Where cards are
+            exchanged twice 53 entries follow: the cards on the table by
+            card id, 0 or 1, and the stock in drawing order as card ids, -1
+            after the last one.
         """
         rows = np.empty((self.num_players, self.layout.size), np.int8)
         for agent, seat in self._seats.items():
@@ -414,12 +434,14 @@ class RawNapEnv(Cloneable, AECEnv):  # type: ignore[misc]
         return self._game.record()
 
     def render(self) -> Any:
-        """Show the table, with the cards of the seat to move; `render_mode` says how.
+        """Show the table with the cards of the seat to move.
 
-        All hands are shown once the deal is over, or always if `reveal` is set.
+        All hands are shown once the deal is over, or always if `reveal` is
+        set.
 
         Returns:
-            Text (`ansi`), a picture, uint8 (HEIGHT, WIDTH, 3) (`rgb_array`), or None (`human`).
+            Text (`ansi`, `svg`), a picture, uint8 (HEIGHT, WIDTH, 3)
+            (`rgb_array`), or None (`human`).
         """
         game = self._game
         viewer = None if self._reveal else game.seat
@@ -430,17 +452,17 @@ class RawNapEnv(Cloneable, AECEnv):  # type: ignore[misc]
         self._screen.close()
 
     def reseed(self, seed: int | None) -> None:
-        """Give all that is still random another future, see `Cloneable.reseed`."""
+        """Give what is still random another future, see `clone`."""
         self._game.reseed(seed)
 
     def determinize(self, seat: int, seed: int | None = None) -> None:
-        """Deal anew, within this table, all that a seat cannot see, see `Game.determinize`."""
+        """Deal anew all that a seat cannot see, see `Game.determinize`."""
         self._game.determinize(seat, seed)
         self._infos = {}
         self._shown = None
 
     def get_state(self) -> dict[str, Any]:
-        """Return the position, random streams included, as `set_state` takes it."""
+        """Return the position with its random streams, for `set_state`."""
         return {
             "rules": self.rules,
             "num_players": self.num_players,
@@ -449,7 +471,7 @@ class RawNapEnv(Cloneable, AECEnv):  # type: ignore[misc]
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
-        """Go to a position that `get_state` returned, here or in another table like this.
+        """Go to a position that `get_state` returned, here or in a like table.
 
         Raises:
             ValueError: the position is of other rules or players, or not one.
@@ -480,9 +502,10 @@ class RawNapEnv(Cloneable, AECEnv):  # type: ignore[misc]
 
 
 class NapEnv(RawNapEnv):
-    """A table of Nap at which an illegal action ends the episode for all, at a reward of -1.
+    """A table of Nap at which an illegal action ends the episode for all.
 
-    Every agent is terminated; the offender's reward is -1 and that of the others 0.
+    Every agent is terminated; the offender's reward is -1, that of the
+    others 0.
     """
 
     def _refuse(self, action: int) -> None:

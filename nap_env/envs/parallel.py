@@ -20,18 +20,21 @@ Results = tuple[
 
 
 class NapParallelEnv(ParallelEnv):  # type: ignore[misc]
-    """A table of Nap at which all seats are asked at once and the action of one of them counts.
+    """A table of Nap at which all are asked at once and one action counts.
 
-    `agent_selection` is the agent to move, the only one whose action mask is not all zero. `step`
-    takes its action; what the others send is ignored, whatever it is, and they may be left out.
-    Every step gives something to every agent: observation, reward, whether it is terminated or
-    truncated, and info, all as `nap_env.envs.aec.NapEnv` gives them. A reward is what the agent was
-    paid in this step, whoever moved.
+    `agent_selection` is the agent to move, the only one whose action mask
+    is not all zero. `step` takes its action; what the others send is
+    ignored, whatever it is, and they may be left out. Every step gives
+    something to every agent: observation, reward, whether it is terminated
+    or truncated, and info, all as `nap_env.envs.aec.NapEnv` gives them. A
+    reward is what the agent was paid in this step, whoever moved.
 
-    The match ends for all agents in the same step, in which all of them are still given what the
-    table looks like, with masks that are all zero; from then on `agents` is empty. An illegal
-    action ends it too: everybody is terminated, the offender's reward is -1 and that of the others
-    0. Observations, infos and copies are as in `NapEnv`, whose arguments the constructor takes.
+    The match ends for all agents in the same step, in which all of them are
+    still given what the table looks like, with masks that are all zero;
+    from then on `agents` is empty. An illegal action ends it too: everybody
+    is terminated, the offender's reward is -1 and that of the others 0.
+    Observations, infos and copies are as in `NapEnv`, whose arguments the
+    constructor takes.
 
     Attributes:
         rules, num_players: as they say.
@@ -88,16 +91,22 @@ class NapParallelEnv(ParallelEnv):  # type: ignore[misc]
         """Deal the first deal of a new match.
 
         Args:
-            seed: restarts the random stream of the deals; without it the stream goes on.
-            options: sets up a deal as in `NapEnv.reset`. A record of a complete deal leaves no
-                `agents`; what they see of it is returned, and what it paid is in `record`.
+            seed: restarts the random stream of the deals; without it the
+                stream goes on.
+            options: sets up a deal by the keys `dealer`, `hands`, `widow`,
+                `stock`, `pool`, `multiplier`, `scores`, or `record`, as in
+                `NapEnv.reset`. A record of a complete deal leaves no
+                `agents`; what they see of it is returned, and what it paid
+                is in `record`.
 
         Returns:
             Observations and infos, by agent.
 
         Raises:
-            ValueError: a seed, a key or a deal that is not possible. The game is then unchanged.
-            IllegalActionError: an event of the record is illegal. The game is then unchanged.
+            ValueError: a seed, a key or a deal that is not possible. The
+                game is then unchanged.
+            IllegalActionError: an event of the record is illegal. The game
+                is then unchanged.
         """
         self._env.reset(seed=seed, options=options)
         observations, *_, infos = self._results()
@@ -107,15 +116,19 @@ class NapParallelEnv(ParallelEnv):  # type: ignore[misc]
         """Let the agent to move take its action.
 
         Args:
-            actions: an integer for `agent_selection`; other agents' entries are ignored.
+            actions: an integer for `agent_selection`; other agents' entries
+                are ignored.
 
         Returns:
-            Observations, rewards, terminations, truncations and infos, by agent. Once the match
-            has ended there is no agent, so that `step({})` gives five empty dictionaries.
+            Observations, rewards, terminations, truncations and infos, by
+            agent. Once the match has ended there is no agent, so that
+            `step({})` gives five empty dictionaries.
 
         Raises:
-            OrderError: before `reset`, or actions after the end of the match.
-            ValueError: the action of the agent to move is missing. Nothing is changed.
+            OrderError: before `reset`, or actions after the end of the
+                match.
+            ValueError: the action of the agent to move is missing. Nothing
+                is changed.
             OutOfBoundsError: its action is not one. Nothing is changed.
         """
         if self.agents or actions:

@@ -89,8 +89,9 @@ class NapEnv(Cloneable, gymnasium.Env[Any, Any]):
             mask_in: where the action mask is: in the observation (`obs`), in the info, or `both`.
             flat_obs: the observation is the plain int8 array, and the mask is in the info only.
             observation_layout: `fixed` for these rules and players, or `full`, one for all.
-            render_mode: None, or what `render` does: `ansi` returns text, `rgb_array` a picture,
-                `human` shows it in a window, which `reset` and `step` do by themselves.
+            render_mode: None, or what `render` does: `ansi` returns text, `svg` a picture for
+                notebooks, `rgb_array` one of pixels, `human` shows it in a window, which `reset`
+                and `step` do by themselves.
             reveal: `render` shows all hands, not only the learner's.
 
         Raises:
@@ -205,7 +206,8 @@ class NapEnv(Cloneable, gymnasium.Env[Any, Any]):
         All hands are shown once the deal is over, or always if `reveal` is set.
 
         Returns:
-            Text (`ansi`), a picture, uint8 (HEIGHT, WIDTH, 3) (`rgb_array`), or None (`human`).
+            Text (`ansi`, `svg`), a picture, uint8 (HEIGHT, WIDTH, 3) (`rgb_array`), or None
+            (`human`).
         """
         return self._tables.show(0, self._screen, self._reveal)
 

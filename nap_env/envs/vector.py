@@ -39,7 +39,7 @@ Player = str | Agent
 Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.bool_]
 
-RENDER_MODES = ("ansi", "rgb_array")
+RENDER_MODES = ("ansi", "svg", "rgb_array")
 """Of many tables; a window shows one."""
 
 # What a table is to do next ..
@@ -587,8 +587,8 @@ class NapVectorEnv(Cloneable, VectorEnv[Any, Any, npt.NDArray[Any]]):
             mask_in: where the action mask is: in the observation (`obs`), in the info, or `both`.
             flat_obs: the observation is the plain int8 array, and the mask is in the info only.
             observation_layout: `fixed` for these rules and players, or `full`, one for all.
-            render_mode: None, or what `render` returns of each table: `ansi` text, `rgb_array` a
-                picture.
+            render_mode: None, or what `render` returns of each table: `ansi` text, `svg` a picture
+                for notebooks, `rgb_array` one of pixels.
             reveal: `render` shows all hands, not only the learners'.
 
         Raises:
@@ -799,9 +799,9 @@ class NapVectorEnv(Cloneable, VectorEnv[Any, Any, npt.NDArray[Any]]):
         return self._tables.seen.record(index)
 
     def render(self) -> tuple[Any, ...] | None:
-        """Return text (`ansi`) or a picture (`rgb_array`) of every table, with the learner's cards.
+        """Return text (`ansi`, `svg`) or a picture (`rgb_array`) of every table.
 
-        All hands are shown once the deal is over, or always if `reveal` is set.
+        The learner's cards are shown, all hands once the deal is over, or if `reveal` is set.
         """
         if self.render_mode is None:
             warn_of_no_mode()

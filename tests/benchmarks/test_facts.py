@@ -189,7 +189,7 @@ def run(monkeypatch, capsys, arguments):
 
 
 def test_command_prints_the_tables_and_one_line_of_counts(monkeypatch, capsys):
-    arguments = "--rules mini_2x4 standard --players 2 3 --deals 1000 --agent random"
+    arguments = "--rules mini_2x4 standard --players 2 3 --deals 1000 --agent random --markdown"
     status, printed = run(monkeypatch, capsys, arguments)
     assert status == 0
     deals, self_play, _, line = printed.out.strip().split("\n\n")
@@ -205,6 +205,21 @@ def test_command_prints_the_tables_and_one_line_of_counts(monkeypatch, capsys):
     for row in report["self_play"]:
         counts = [counts["deals"] for counts in row["contracts"].values()]
         assert row["passed"] + sum(counts) == 1000
+
+
+def test_the_same_tables_fit_a_terminal(monkeypatch, capsys):
+    arguments = "--rules mini_2x4 parlett --players 2 3 --deals 100"
+    status, printed = run(monkeypatch, capsys, arguments)
+    assert status == 0
+    *tables, _ = printed.out.splitlines()
+    assert max(map(len, tables)) <= 80
+    assert tables[0] == "hands 2; cards 3; pack 8, J-A; 2 suits; presets mini_2x4 2; deals 100"
+    text = printed.out
+    told, page = text.split("\n\n")[:2], run(monkeypatch, capsys, f"{arguments} --markdown")[1].out
+    for table, markdown in zip(told, page.split("\n\n")[:2], strict=True):
+        _, _, *rows = ([*line.split(" | ")] for line in markdown.splitlines())
+        figures = [cell.strip(" |") for row in rows for cell in row[len(row) - 2 :]]
+        assert all(figure in table for figure in figures)
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,10 @@ import pytest
 import nap_env
 from nap_env import nap_v0
 from nap_env.actions import ACTIONS, NUM_ACTIONS
+from nap_env.envs.single import NapEnv
 from nap_env.game import Game
 from nap_env.observation import FIELDS, layout
-from nap_env.presets import table
+from nap_env.presets import overview
 from nap_env.rules import PHASES, PRESETS, Rules
 
 with warnings.catch_warnings():
@@ -75,6 +76,24 @@ def test_page_has_every_section_of_a_page():
     assert "v0: first version." in section("Version history")
 
 
+def test_help_fits_a_terminal_of_80_columns():
+    """All that is ours: the page and the docstrings of the classes; signatures are pydoc's."""
+    shown = pydoc.plain(pydoc.render_doc(nap_v0)).splitlines()
+    page, classes = shown[: shown.index("CLASSES")], shown[shown.index("CLASSES") :]
+    ours = {*inspect.getsource(nap_env.envs.aec).split("\n")}
+    ours |= {*inspect.getsource(nap_env.envs.parallel).split("\n")}
+    told = {line.strip(' "') for line in ours}
+    assert [line for line in page if len(line) > 80] == []
+    assert [line for line in classes if len(line) > 80 and line.strip(" |") in told] == []
+
+
+@pytest.mark.parametrize("made", [nap_v0.env, nap_v0.raw_env, nap_v0.parallel_env, NapEnv])
+def test_reset_names_every_key_that_it_takes(made):
+    told = inspect.getdoc(made.reset)
+    for key in (*Game.DEAL_KEYS, "record"):
+        assert f"`{key}`" in told
+
+
 def test_page_has_every_argument_with_its_default():
     text = section("Creation")
     for name, parameter in inspect.signature(nap_v0.raw_env).parameters.items():
@@ -87,10 +106,10 @@ def test_page_has_every_field_of_the_observation():
     rows = [
         (field.name, str(field.size), field.meaning)
         for field in FIELDS
-        if re.search(rf"^    {field.name} +{field.size}  {re.escape(field.meaning)}$", text, re.M)
+        if f" {field.name} {field.size} {field.meaning} " in f"{' '.join(text.split())} "
     ]
     assert rows == [(field.name, str(field.size), field.meaning) for field in FIELDS]
-    assert f"{layout(PRESETS['standard'], 4).size} for\n`standard` at four" in text
+    assert f"{layout(PRESETS['standard'], 4).size} for `standard` at four" in " ".join(text.split())
     assert f"int8 ({NUM_ACTIONS},)" in text
 
 
@@ -118,7 +137,7 @@ def test_page_has_every_phase_in_order():
 
 def test_page_has_every_preset_and_every_option_of_the_rules():
     text = section("Rules")
-    assert table() in text
+    assert " ".join(overview().split()) in " ".join(text.split())
     options = {field.name for field in fields(Rules)} - {"name"} | {"pay", "lead"}
     assert options == set(text.split("`nap_env.rules.Rules`:")[1].split())
     for name in options - {"pay", "lead", "bids"}:

@@ -247,6 +247,20 @@ def test_fixed_seeds_give_the_same_output(capsys):
     assert told("3") == told("3") != told("4")
 
 
+def test_the_tables_fit_a_terminal_and_say_what_the_json_says(checkpoint, capsys):
+    main([checkpoint, "--against", "random", "--sets", "40"])
+    *lines, last = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    for row in json.loads(last)["results"]:
+        how = f"  {row['format']:<11}{row['policy']:<9}40 sets "
+        (at,) = (number for number, line in enumerate(lines) if line.startswith(how))
+        assert f"{row['chips_per_100']:+.1f}  {row['ci95'][0]:+.1f} to " in lines[at]
+        assert lines[at + 1].split()[:2] == ["bootstrap", f"{row['bootstrap95'][0]:+.1f}"]
+        variate = row["control_variate"]
+        told = [f"{variate['sets_ratio']:.1f}", f"{variate['chips_per_100']:+.1f}"]
+        assert lines[at + 2].split()[2:7:4] == told
+
+
 def test_every_pair_and_its_picture(checkpoint, tmp_path, capsys):
     path = tmp_path / "matrix.png"
     against = ["random", "passer", "random"]  # one of them twice
