@@ -173,7 +173,7 @@ def test_flat_observation_is_the_plain_array(factory):
     [
         ({"mask_in": "somewhere"}, "mask_in='somewhere': allowed are both, obs, info"),
         ({"mask_in": "obs", "flat_obs": True}, "mask_in='obs' with flat_obs=True"),
-        ({"render_mode": "svg"}, "render_mode='svg': allowed are None, ansi"),
+        ({"render_mode": "gif"}, "render_mode='gif': allowed are None, ansi"),
         ({"rules": "whist"}, "rules='whist'"),
         ({"num_players": 9}, "num_players=9: standard seats 3 to 7"),
         ({"options": {"jokers": 2}}, "option 'jokers' is not known"),

@@ -563,7 +563,7 @@ def test_an_agent_that_is_not_compiled_is_asked_about_the_games(monkeypatch):
         ({"seat": True}, r"seat=True"),
         ({"mask_in": "none"}, r"mask_in='none': allowed are both, obs, info"),
         ({"mask_in": "obs", "flat_obs": True}, r"mask_in='obs' with flat_obs=True"),
-        ({"render_mode": "svg"}, r"render_mode='svg': allowed are None, ansi"),
+        ({"render_mode": "gif"}, r"render_mode='gif': allowed are None, ansi"),
         ({"rules": "whist"}, r"rules='whist'"),
         ({"rules": {"name": "standard"}}, r"rules=\{'name': 'standard'\}: the keys must be"),
         ({"num_players": 9}, r"num_players=9: standard seats 3 to 7"),
