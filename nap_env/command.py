@@ -6,6 +6,7 @@ it is called for ours.
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -42,10 +43,18 @@ def main(arguments: Sequence[str] | None = None) -> int | None:
     """Run the command that the command line names; return its exit status."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     parser = _parser()
+    if not given:
+        parser.print_help(sys.stderr)
+        return 2
     name = parser.parse_args(given[:1]).command
     try:
         module = importlib.import_module(COMMANDS[name][0])
     except ModuleNotFoundError as error:
         parser.exit(2, f"nap {name}: {error}\n")
-    status: int | None = module.main(given[1:], prog=f"nap {name}")
+    try:
+        status: int | None = module.main(given[1:], prog=f"nap {name}")
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 0
     return status

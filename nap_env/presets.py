@@ -561,7 +561,9 @@ def _match(rules: Rules) -> str:
 
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m nap_env.presets") -> int:
     """Print the presets that the command line names, or all in a few words each."""
-    parser = argparse.ArgumentParser(prog=prog, description="Describe the named rule sets of Nap.")
+    parser = argparse.ArgumentParser(
+        prog=prog, description="Describe rule sets of Nap, without a name all of them in short."
+    )
     parser.add_argument("preset", nargs="*", metavar="PRESET", help=f"of {', '.join(PRESETS)}")
     names = parser.parse_args(arguments).preset
     try:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -55,11 +56,22 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert (end.value.code, capsys.readouterr().out) == (0, f"nap_env {__version__}\n")
 
 
-@pytest.mark.parametrize("given", [[], ["whist"]])
-def test_a_command_that_there_is_not_is_refused(given: list[str]) -> None:
+def test_a_command_that_there_is_not_is_refused() -> None:
     with pytest.raises(SystemExit) as end:
-        main(given)
+        main(["whist"])
     assert end.value.code == 2
+
+
+def test_without_a_command_all_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+    told = capsys.readouterr().err
+    assert all(f"\n  {name} " in told for name in COMMANDS)
+
+
+def test_whoever_reads_the_output_may_stop() -> None:
+    pipe = f"{shlex.join(nap('presets', *['peep'] * 2000))} | head -1"
+    done = run(["sh", "-c", pipe], ROOT)
+    assert (done.stdout[:5], done.stderr) == ("peep,", "")
 
 
 def test_status_of_the_command_is_that_of_its_module(tmp_path: Path) -> None:
