@@ -20,7 +20,7 @@ from nap_env.sight import MASK_BYTES, observe, unpack, write_mask
 MOST_GAMES = 2**31 - 1
 MOST_STEPS = 2**63 - 1
 OBSERVE = ("dense", "packed", "none")
-_DENSE, _PACKED, _NONE = range(len(OBSERVE))
+_DENSE, _, _NONE = range(len(OBSERVE))
 
 _MASK_WORDS = -(-NUM_ACTIONS // 64)
 _NO_ACTIONS = np.zeros(0, np.int64)

@@ -247,13 +247,12 @@ class Game(Cloneable):
         Raises:
             ValueError: a number of players that the rules cannot seat, or a bad rule or seed.
         """
-        self._attach(resolve(rules, options), num_players, observation_layout, new_games(1))
+        players = int(num_players) if is_whole(num_players) else num_players
+        self._attach(resolve(rules, options), players, observation_layout, new_games(1))
         self.reset(hash_seed(seed))
 
     @classmethod
-    def of(
-        cls, rules: Rules, num_players: int, games: npt.NDArray[np.void], layout: str = "fixed"
-    ) -> "Game":
+    def of(cls, rules: Rules, num_players: int, games: npt.NDArray[np.void]) -> "Game":
         """Return a copy of one record (GAME (1,)) of a batch as a game of its own.
 
         Raises:
@@ -263,7 +262,7 @@ class Game(Cloneable):
         if len(games) != 1:
             raise ValueError(f"games: {len(games)} of them, one is needed")
         game = cls.__new__(cls)
-        game._attach(rules, num_players, layout, games.copy())
+        game._attach(rules, num_players, observation_layout, games.copy())
         return game
 
     def _attach(
@@ -705,8 +704,12 @@ class Game(Cloneable):
         }
 
     def hand(self, seat: int) -> list[str]:
-        """Return the cards that a seat holds, by increasing id."""
-        return hand_cards(int(self.games["hand"][0][seat]))
+        """Return the cards that a seat holds, by increasing id.
+
+        Raises:
+            ValueError: there is no such seat.
+        """
+        return hand_cards(int(self.games["hand"][0][whole("seat", seat, 0, self.num_players - 1)]))
 
 
 def _cards(name: str, cards: Any, length: int) -> list[int]:

@@ -90,10 +90,19 @@ LAYOUT_HASH = hashlib.sha256(repr([field[:3] for field in FIELDS]).encode()).hex
 """Names the table above without its prose: kept in files beside LAYOUT_VERSION."""
 
 
-def place_of(name: str) -> int:
-    """Return the first bit or byte of a field within its group."""
-    at = next(k for k, field in enumerate(FIELDS) if field.name == name)
-    return sum(field.size for field in FIELDS[:at] if field.group == FIELDS[at].group)
+def places_of(group: str, *names: str) -> list[int]:
+    """Return the first bits or bytes of fields within their group.
+
+    Raises:
+        ValueError: a field is not in this group.
+    """
+    fields = [field for field in FIELDS if field.group == group]
+    listed = [field.name for field in fields]
+    if not set(names) <= set(listed):
+        raise ValueError(
+            f"FIELDS: group {group!r} has {listed}; nap_env.sight looks for {names} there"
+        )
+    return [sum(field.size for field in fields[: listed.index(name)]) for name in names]
 
 
 def _room(group: str) -> int:
@@ -117,7 +126,7 @@ def _check_fields() -> None:
             unit = "bits, a plane" if group in _BIT_GROUPS else "numbers, a word"
             raise ValueError(
                 f"FIELDS: the fields of group {group!r} have {size} {unit} holds {_room(group)}: "
-                "move a field to another group"
+                "give a field a group of its own in nap_env.sight"
             )
     if WORD % SIZES["calls"]:
         raise ValueError(

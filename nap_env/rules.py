@@ -21,6 +21,9 @@ MAX_SEATS = 8
 MAX_HAND = 7
 POOL_CAP = 1_000_000
 
+MATCH_LENGTH = ("deals", "target", "max_deals")
+"""Options that decide only how many deals a match has."""
+
 PHASES = ("buy", "auction", "hold", "exchange", "name", "play", "over")
 """The phases of a deal."""
 
@@ -647,6 +650,16 @@ def _check_combinations(rules: Rules) -> None:
     for reason, refused in refusals.items():
         if refused:
             raise ValueError(reason)
+
+
+@functools.lru_cache(maxsize=256)
+def same_deals(rules: Rules, other: Rules) -> bool:
+    """Return whether rules differ in the length of a match at most."""
+    return all(
+        getattr(rules, field.name) == getattr(other, field.name)
+        for field in fields(Rules)
+        if field.name not in MATCH_LENGTH
+    )
 
 
 def packet_sizes(packets: str) -> list[int]:

@@ -34,7 +34,7 @@ from nap_env.engine.state import (
     lane,
     lanes,
 )
-from nap_env.observation import CALLS_PER_PLANE, SIZES, place_of
+from nap_env.observation import CALLS_PER_PLANE, SIZES, places_of
 from nap_env.rules import MAX_SEATS, TRUMPS_NONE
 
 _U = np.uint64
@@ -44,15 +44,19 @@ _CARDS_MASK = (1 << NUM_CARDS) - 1
 _SUITS_MASK = (1 << NUM_SUITS) - 1
 
 # The places of the fields within their groups, by the fields' names.
-_HAND, _PHASE, _TRUMP_SUIT, _NO_TRUMPS = map(place_of, ("hand", "phase", "trump_suit", "no_trumps"))
-_TABLE, _LED_SUIT, _TRICK = map(place_of, ("table", "led_suit", "trick"))
-_DISCARDS, _WIDOW = map(place_of, ("discards", "widow"))
-_PLAYED, _DEALER, _DECLARER = map(place_of, ("played", "dealer", "declarer"))
-_LEADER, _WINNING, _LOOKED = map(place_of, ("leader", "winning", "looked"))
-_EXCHANGED, _SITS_OUT, _VOID = map(place_of, ("exchanged", "sits_out", "void"))
-_BIDS, _PASSED = map(place_of, ("bids", "passed"))
-_POOL, _MULTIPLIER, _TRICKS = map(place_of, ("pool", "multiplier", "contract_tricks"))
-_WIN, _LOSE, _DEALS_LEFT = map(place_of, ("win", "lose", "deals_left"))
+_HAND, _PHASE, _TRUMP_SUIT, _NO_TRUMPS = places_of(
+    "mine", "hand", "phase", "trump_suit", "no_trumps"
+)
+_TABLE, _LED_SUIT, _TRICK = places_of("trick", "table", "led_suit", "trick")
+(_DISCARDS,), (_WIDOW,) = places_of("discards", "discards"), places_of("widow", "widow")
+_PLAYED, _DEALER, _DECLARER, _LEADER, _WINNING, _LOOKED, _EXCHANGED, _SITS_OUT, _VOID = places_of(
+    *("seat", "played", "dealer", "declarer", "leader", "winning", "looked"),
+    *("exchanged", "sits_out", "void"),
+)
+_BIDS, _PASSED = places_of("calls", "bids", "passed")
+_POOL, _MULTIPLIER, _TRICKS, _WIN, _LOSE, _DEALS_LEFT = places_of(
+    "numbers", "pool", "multiplier", "contract_tricks", "win", "lose", "deals_left"
+)
 
 
 @kernel

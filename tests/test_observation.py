@@ -17,7 +17,7 @@ from nap_env.batch import Batch
 from nap_env.game import Game
 from nap_env.observation import FIELDS, LAYOUT_HASH, LAYOUT_VERSION, SIZES, Layout, layout
 from nap_env.presets import PRESETS, resolve
-from nap_env.rules import Rules
+from nap_env.rules import Rules, rules_table
 
 TABLES = [
     (name, players)
@@ -289,7 +289,7 @@ def overridden(table: Any, options: dict[str, Any]) -> tuple[Rules, int]:
     try:
         rules = resolve(name, {**drawn, **options})
         rules.check_players(players)
-        layout(rules, players)
+        rules_table(rules, players)
     except ValueError:
         assume(False)
     # The referee's alternative scoring has no prices that `pay` could change.

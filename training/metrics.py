@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from nap_env.actions import FIRST_BID, action_id
+from nap_env.actions import BIDS, FIRST_BID, NUM_BIDS
 from nap_env.agents.network import chips_per_reward
-from nap_env.rules import Rules
+from nap_env.rules import Rules, rules_table
 from training.rollout import IN_AUCTION, Players, Rollout
 from training.team import Team
 
@@ -71,8 +71,9 @@ def describe(
     metrics: dict[str, float] = {}
     among_opponents = np.zeros(2)
     for number, (rules, num_players) in enumerate(tables):
-        names = [bid.name for bid in rules.bids]
-        bids = [action_id(name) - FIRST_BID for name in names]
+        table = rules_table(rules, num_players)[0]
+        bids = [bid for bid in range(NUM_BIDS) if table["tricks"][bid] or table["win"][bid]]
+        names = [BIDS[bid] for bid in bids]
         here = [of_worker[number] for of_worker in deals]
         sums = team.add(np.sum([each.contracts(bids) for each in here], 0))
         totals = team.add(np.sum([each.totals() for each in here], 0))

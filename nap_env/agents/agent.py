@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nap_env.games import Games, checked_rows
-from nap_env.rules import Rules, integers, rules_table, seated
+from nap_env.rules import Rules, integers, rules_table, same_deals, seated
 
 Ints = npt.NDArray[np.int64]
 Policy = Callable[[npt.NDArray[np.int8], npt.NDArray[np.int8]], Any]
@@ -49,7 +49,8 @@ def from_policy(policy: Policy) -> FromPolicy:
 
     Args:
         policy: gets observations int8 (n, K) and action masks int8 (n, 78) of n games, as the seats
-            to move see them, and returns n actions.
+            to move see them, and returns n actions. The agent can be pickled if it is a function
+            of a module.
     """
     if not callable(policy):
         raise ValueError(f"policy={policy!r}: a function (observations, masks) -> actions")
@@ -117,12 +118,16 @@ class SeatedAgent:
     def _checked(self, games: Games, rows: Any) -> Ints:
         """Return the rows, if it plays such games."""
         numbers = checked_question(games, rows)
-        if games.num_players != self.num_players or games.rules != self.rules:
+        if games.num_players != self.num_players or not self._plays(games.rules):
             raise ValueError(
                 f"an agent set up for {_table(self.rules, self.num_players)} was asked about games "
                 f"of {_table(games.rules, games.num_players)}"
             )
         return numbers
+
+    def _plays(self, rules: Rules) -> bool:
+        """Return whether it plays these rules: a match may have any length."""
+        return rules is self.rules or same_deals(rules, self.rules)
 
     def _choose(self, games: npt.NDArray[np.void], rows: Ints, actions: Ints) -> None:
         """Write an action for each of the rows."""

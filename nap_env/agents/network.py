@@ -35,7 +35,7 @@ from nap_env.engine.step import legal_action
 from nap_env.games import Games
 from nap_env.observation import LAYOUT_HASH, LAYOUT_VERSION, layout
 from nap_env.presets import resolve
-from nap_env.rules import Bid, Rules
+from nap_env.rules import MATCH_LENGTH, Bid, Rules
 
 NUM_HEADS = NUM_ACTIONS + 1
 VALUE_HEAD = NUM_ACTIONS
@@ -49,11 +49,8 @@ _DRAWS = 1 << 30
 
 Weights = npt.NDArray[np.float32]
 
-MATCH_LENGTH = ("deals", "target", "max_deals")
-"""Options that decide only how many deals a match has,"""
-
 OF_THE_MATCH = ("scores", "deals_left")
-"""and the fields of the observation that show it, 0 in single deals."""
+"""The fields of the observation that show how long a match is, 0 in single deals."""
 
 _Row = TypeVar("_Row", Bid, Rules)
 
@@ -484,13 +481,17 @@ class NetworkAgent(SeatedAgent):
         widths = widths_of(seen.size, training.hidden)
         table = entries(seen)
         trained = next(rules for rules in training.content if rules.name == self.rules.name)
-        if not shows_match(trained):  # in longer matches it plays as in a single deal
+        self._knows_length = shows_match(trained)
+        if not self._knows_length:  # in longer matches it plays as in a single deal
             for name in OF_THE_MATCH:
                 table["factor"][seen.slice(name)] = 0
         self._net = net_of(
             np.ascontiguousarray(weights, np.float32), widths, np.ascontiguousarray(table["factor"])
         )
         self._sight = Sight(training.suits_in_order, table, seen.new_view())
+
+    def _plays(self, rules: Rules) -> bool:
+        return super()._plays(rules) and (rules == self.rules or not self._knows_length)
 
     @property
     def weights(self) -> Weights:

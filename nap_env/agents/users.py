@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from nap_env.agents.agent import Agent, Ints, checked_answers
-from nap_env.games import Games
+from nap_env.games import Games, checked_rows
 
 
 class UserAgent:
-    """An agent in a user's module; copies look it up again, so that any of them can be pickled."""
+    """An agent in a user's module. Copies look it up again: what it keeps is not copied."""
 
     def __init__(self, name: str) -> None:
         """Find the agent.
@@ -33,13 +33,22 @@ class UserAgent:
             self._agent: Agent = (
                 runpy.run_path(file)[attribute] if in_file else pkgutil.resolve_name(name)
             )
-        except (ImportError, OSError, AttributeError, KeyError, TypeError, ValueError) as error:
+        except (
+            ImportError,
+            OSError,
+            AttributeError,
+            KeyError,
+            SyntaxError,
+            TypeError,
+            ValueError,
+        ) as error:
             raise ValueError(f"{name!r}: {error!r}; write MODULE:NAME or FILE.py:NAME") from error
         if not callable(self._agent):
             raise ValueError(f"{name!r} is {self._agent!r}: an agent is called with (games, rows)")
 
     def __call__(self, games: Games, rows: npt.NDArray[np.intp]) -> Ints:
         """Choose an action in each of some games, see `Agent`."""
+        rows = checked_rows(rows, games.num_games)
         return checked_answers(self.name, self._agent(games, rows), len(rows))
 
     def __reduce__(self) -> tuple[type["UserAgent"], tuple[str]]:

@@ -280,7 +280,7 @@ def redeal(g, rules, me, knowledge):
         dealt_at += rules["hand_size"]
         bought_at += lane(g["bought"], seat)
     _lay(g, g["widow"], dealt_at)
-    if g["phase"] != OVER:
+    if g["legal"] | g["legal_bids"] != 0:  # else nobody may go on, as after an illegal action
         legal_mask(g, rules)
 
 

@@ -7,7 +7,6 @@ from nap_env.engine.settle import pay_pool, show_scores
 from nap_env.engine.state import (
     DEALER_FLAG,
     LOOKED_FLAG,
-    ORDER_WORDS,
     SITS_OUT_FLAG,
     below,
     deal_stream,
@@ -15,6 +14,7 @@ from nap_env.engine.state import (
     lowest_bit,
     next_hand,
 )
+from nap_env.observation import ORDER_WORDS
 from nap_env.rules import MAX_HAND
 
 _NONE_PLAYED = np.uint64(0xFFFFFFFFFFFFFFFF)

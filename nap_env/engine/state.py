@@ -13,6 +13,7 @@ import numpy.typing as npt
 from nap_env.actions import NUM_ACTIONS, NUM_BIDS
 from nap_env.cards import NUM_CARDS, NUM_SUITS
 from nap_env.engine.kernel import kernel, wrapping
+from nap_env.observation import ORDER_WORDS
 from nap_env.rules import MAX_HAND, MAX_SEATS, PHASES
 
 BUY, AUCTION, HOLD, EXCHANGE, NAME, PLAY, OVER = range(len(PHASES))
@@ -40,7 +41,6 @@ POOL_LANE, MULTIPLIER_LANE, TRICKS_LANE, WIN_LANE, LOSE_LANE, DEALS_LANE = range
 
 MAX_EVENTS = 256
 EVENT_SEAT = 128
-ORDER_WORDS = MAX_SEATS * MAX_HAND // 8
 
 _I8 = np.int64
 _LINE = 64

@@ -12,6 +12,7 @@ from gymnasium import spaces
 from pettingzoo import ParallelEnv
 
 from nap_env.envs.aec import NapEnv, OrderError
+from nap_env.game import Cloneable
 
 Results = tuple[
     dict[str, Any], dict[str, int], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]
@@ -19,7 +20,7 @@ Results = tuple[
 """By agent: observations, rewards, terminations, truncations and infos."""
 
 
-class NapParallelEnv(ParallelEnv):  # type: ignore[misc]
+class NapParallelEnv(Cloneable, ParallelEnv):  # type: ignore[misc]
     """A table of Nap at which all are asked at once and one action counts.
 
     `agent_selection` is the agent to move, the only one whose action mask
@@ -155,6 +156,14 @@ class NapParallelEnv(ParallelEnv):  # type: ignore[misc]
     def record(self) -> dict[str, Any]:
         """Return the deal so far as a record, with its result once it is over."""
         return self._env.record()
+
+    def reseed(self, seed: int | None) -> None:
+        """Give all that is still random another future, see `Cloneable.reseed`."""
+        self._env.reseed(seed)
+
+    def determinize(self, seat: int, seed: int | None = None) -> None:
+        """Deal anew, within this table, all that a seat cannot see, see `Game.determinize`."""
+        self._env.determinize(seat, seed)
 
     def render(self) -> Any:
         """Return or show the table, as `NapEnv.render` does."""

@@ -255,3 +255,28 @@ def test_a_determinized_table_looks_the_same_to_its_seat_and_has_other_cards(rul
             with pytest.raises(ValueError, match=f"seat={seat}"):
                 holder.determinize(seat, 3)  # type: ignore[attr-defined]
     assert (game.games.tobytes(), batch.games.tobytes()) == before
+
+
+def test_an_agent_plays_matches_of_any_length_unless_it_has_learnt_from_their_length() -> None:
+    long = Batch("standard", 4, 6, seed=1, options={"deals": 3})
+    for name in ("heuristic", "pimc-2", "ppo-standard-4"):
+        agent = make(name, "standard", 4)
+        assert len(agent(long, np.arange(6))) == 6
+        env = NapVectorEnv(3, opponents=agent, options={"deals": 3})
+        env.reset(seed=0)
+    with pytest.raises(ValueError, match="standard, 4 players .* of standard with .*'joker': True"):
+        make("heuristic", "standard", 4)(
+            Batch("standard", 4, 2, seed=0, options={"joker": True}), np.arange(2)
+        )
+
+
+def test_an_episode_that_an_illegal_action_has_ended_stays_ended_in_another_world() -> None:
+    aec, single = AecEnv("standard", 4), NapEnv("standard", 4, seat=0)
+    aec.reset(seed=1)
+    single.reset(seed=1)
+    aec.step(5 if aec.record()["events"] else 52)
+    single.step(52)
+    for env in (aec, single):
+        env.determinize(0, seed=5)
+    assert not any(aec.observe(agent)["action_mask"].any() for agent in aec.possible_agents)
+    assert not single.action_masks().any()
