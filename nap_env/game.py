@@ -252,7 +252,13 @@ class Game(Cloneable):
         self.reset(hash_seed(seed))
 
     @classmethod
-    def of(cls, rules: Rules, num_players: int, games: npt.NDArray[np.void]) -> "Game":
+    def of(
+        cls,
+        rules: Rules,
+        num_players: int,
+        games: npt.NDArray[np.void],
+        observation_layout: str = "fixed",
+    ) -> "Game":
         """Return a copy of one record (GAME (1,)) of a batch as a game of its own.
 
         Raises:

@@ -264,7 +264,9 @@ def test_an_agent_plays_matches_of_any_length_unless_it_has_learnt_from_their_le
         assert len(agent(long, np.arange(6))) == 6
         env = NapVectorEnv(3, opponents=agent, options={"deals": 3})
         env.reset(seed=0)
-    with pytest.raises(ValueError, match="standard, 4 players .* of standard with .*'joker': True"):
+    with pytest.raises(
+        ValueError, match=r"standard, 4 players .* of standard with .*'joker': True"
+    ):
         make("heuristic", "standard", 4)(
             Batch("standard", 4, 2, seed=0, options={"joker": True}), np.arange(2)
         )
