@@ -148,7 +148,7 @@ def check(lines: Iterable[str | bytes]) -> Iterator[tuple[int, bool, list[str]]]
             continue
         try:
             yield number, True, differences(read(line))
-        except MalformedRecordError as error:
+        except (MalformedRecordError, RecursionError) as error:
             yield number, False, [f"malformed: {error}"]
 
 
@@ -243,7 +243,7 @@ def _html_command(path: Path, out: Path | None) -> int:
         try:
             record = read(line)
             replay(record)
-        except (MalformedRecordError, IllegalActionError) as error:
+        except (MalformedRecordError, IllegalActionError, RecursionError) as error:
             raise ValueError(f"{path}, line {number}: {error}") from None
         name = record.get("title", record.get("id", f"{record['rules']}, line {number}"))
         deals.append(replayed(open_record(record), record["events"], f"{name}"))
