@@ -144,7 +144,7 @@ def checked_seats(seat: Any, count: int, num_players: int) -> npt.NDArray[np.int
     Raises:
         ValueError: there is no such seat; names it.
     """
-    if np.ndim(seat) == 0:
+    if is_whole(seat):
         return np.full(count, whole("seat", seat, 0, num_players - 1))
     seats = integers("seat", seat, (count,))
     for wrong in seats[(seats < 0) | (seats >= num_players)]:

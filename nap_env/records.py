@@ -149,7 +149,7 @@ def check(lines: Iterable[str | bytes]) -> Iterator[tuple[int, bool, list[str]]]
             continue
         try:
             yield number, True, differences(read(line))
-        except MalformedRecordError as error:
+        except (MalformedRecordError, RecursionError) as error:
             yield number, False, [f"malformed: {error}"]
 
 
@@ -247,7 +247,7 @@ def _deals(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             record = read(line)
             replay(record)
-        except (MalformedRecordError, IllegalActionError) as error:
+        except (MalformedRecordError, IllegalActionError, RecursionError) as error:
             raise ValueError(f"{path}, line {number}: {error}") from None
         yield number, record
 

@@ -38,7 +38,7 @@ FLOATER = "+f"
 
 def is_whole(value: Any) -> bool:
     """Return whether a value is a whole number, of Python or numpy, and no truth value."""
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
 
 
 def whole(name: str, value: Any, low: int, high: int) -> int:

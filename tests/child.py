@@ -1,82 +1,71 @@
-"""Trying things in a child process, which may die or hang without taking the tests with it."""
+"""Running something in a forked child, which may die or hang without taking the tests with it."""
 
 import os
-import pickle
 import resource
-import select
 import signal
 import sys
+import tempfile
+import time
+import traceback
 import warnings
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from pathlib import Path
 
-SECONDS = 60
-"""After so long a child hangs."""
+SECONDS = 120
+"""A child that tries one thing for so long hangs."""
 
 ROOM = 4 << 30
-"""Bytes of memory that a child may ask for; so nothing can fill the machine."""
+"""Bytes of memory that a child may ask for, so that none fills the machine."""
+
+_told: Path | None = None
+"""Where a child tells what it tries, and what has failed."""
 
 
-class Outcome(NamedTuple):
-    """What became of a try."""
-
-    value: Any = None
-    """What it returned."""
-    error: str | None = None
-    """What it raised, as `Type: text`,"""
-    kinds: tuple[str, ...] = ()
-    """and the names of that type and of its bases."""
+def trying(what: str) -> None:
+    """Tell what is tried next, in case that this process does not survive it."""
+    if _told:
+        _told.write_text(what, encoding="utf-8", errors="backslashreplace")
 
 
-def in_child(action: Callable[[], Any]) -> Outcome:
-    """Do something in a forked child.
+def in_child(action: Callable[[], object]) -> None:
+    """Do something in a child.
 
     Raises:
-        AssertionError: the child died or hung, or an assertion in it failed.
+        AssertionError: it failed, or the child died or hung; with what it tried last.
     """
-    read, write = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of forks beside threads
-        child = os.fork()
-    if child == 0:
-        os.close(read)
-        _report(action, write)
-    os.close(write)
-    told = b""
-    while True:
-        if not select.select([read], [], [], SECONDS)[0]:
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            os.close(read)
-            raise AssertionError(f"hangs: nothing after {SECONDS} s")
-        part = os.read(read, 1 << 16)
-        if not part:
-            break
-        told += part
-    os.close(read)
-    _, status = os.waitpid(child, 0)
-    if os.WIFSIGNALED(status):
-        raise AssertionError(f"dies of {signal.Signals(os.WTERMSIG(status)).name}")
-    outcome: Outcome = pickle.loads(told)
-    if "AssertionError" in outcome.kinds and "OutOfBoundsError" not in outcome.kinds:
-        raise AssertionError(outcome.error)
-    return outcome
+    with tempfile.TemporaryDirectory() as folder:
+        told = Path(folder, "told")
+        told.touch()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside threads
+            child = os.fork()
+        if child == 0:
+            _run(action, told)
+        how = "failed"
+        while not (ended := os.waitpid(child, os.WNOHANG))[0]:
+            if time.time() - told.stat().st_mtime > SECONDS:
+                how = f"hung for {SECONDS} s"
+                os.kill(child, signal.SIGKILL)
+            time.sleep(0.01)
+        if os.WIFSIGNALED(ended[1]) and how == "failed":
+            how = f"died of {signal.Signals(os.WTERMSIG(ended[1])).name}"
+        assert ended[1] == 0, f"{how}: {told.read_text(encoding='utf-8')}"
 
 
-def _report(action: Callable[[], Any], write: int) -> None:
-    """Do it, write the outcome into a pipe, and end this process."""
+def _run(action: Callable[[], object], told: Path) -> None:
+    """Do it and end this process."""
+    global _told
+    _told = told
+    status = 1
     try:
         with open("/proc/self/statm") as file:
             size = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
         resource.setrlimit(resource.RLIMIT_AS, (size + ROOM, resource.RLIM_INFINITY))
-        sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - until the end
-        try:
-            outcome = Outcome(value=action())
-            told = pickle.dumps(outcome)
-        except BaseException as error:
-            kinds = tuple(kind.__name__ for kind in type(error).__mro__)
-            told = pickle.dumps(Outcome(error=f"{type(error).__name__}: {error}", kinds=kinds))
-        while told:
-            told = told[os.write(write, told) :]
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the end
+        sys.stderr = open(os.devnull, "w", errors="backslashreplace")  # noqa: SIM115
+        action()
+        status = 0
+    except BaseException:
+        trying(traceback.format_exc())
     finally:
-        os._exit(0)
+        os._exit(status)

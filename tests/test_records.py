@@ -56,6 +56,15 @@ MALFORMED = [
     ("{", "malformed: not JSON"),
     ("[" * 100_000, "malformed: not JSON"),
     ("1" * 5000, "malformed: not JSON"),
+    (
+        json.dumps(RECORDS[0] | {"dealer": "nest"}).replace('"nest"', "[" * 900 + "]" * 900),
+        "dealer=",
+    ),
+    (json.dumps(RECORDS[0] | {"num_players": [[]]}), "num_players=[[]]"),
+    (json.dumps(RECORDS[0] | {"num_players": {}}), "num_players={}"),
+    (json.dumps(RECORDS[0] | {"options": {"lead": {"x": 3}}}), "lead of 'x': allowed are three"),
+    (json.dumps(RECORDS[0] | {"options": {"deck": [[{}, 28]]}}), "deck: number of players={}"),
+    (json.dumps(RECORDS[0] | {"legal": [["\ud800"]] * 16}), "'\\ud800' is not an action"),
     ("[1]", "a record is a JSON object"),
     (json.dumps(without("dealer")), "the key 'dealer' is missing"),
     (json.dumps(without("stock")), "the key 'stock' is missing"),
@@ -92,6 +101,8 @@ def test_check_goes_on_after_malformed_lines(
     path = tmp_path / "deals.jsonl"
     good = json.dumps(RECORDS[0])
     lines = [line.encode() for line, _ in MALFORMED] + [good.encode(), b"\xff"]
+    deep = (good.replace('"dealer": 3', f'"dealer": {"[" * n}{"]" * n}') for n in range(400, 1000))
+    lines += [line.encode() for line in deep]
     path.write_bytes(b"\n".join(lines))
     assert main(["check", str(path)]) == 2
     out = capsys.readouterr().out.splitlines()

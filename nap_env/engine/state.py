@@ -238,15 +238,18 @@ def _is_possible(g, rules):
         and -1 <= g["leader"] < players
         and -1 <= g["best_seat"] < players
         and -1 <= g["taker"] < players
-        and 0 <= g["in_trick"] <= players
         and 0 <= g["turns_left"] <= players
+        and 0 <= g["spoken"] <= rules["hands"] - np.int64(g["phase"] == AUCTION)
         and -1 <= g["contract"] < NUM_BIDS
         and -1 <= g["trump_suit"] < NUM_SUITS
         and -1 <= g["led_suit"] < NUM_SUITS
         and -1 <= g["last_mark"] < NUM_CARDS
         and 0 <= g["marks"] <= size
         and 0 <= g["marks_due"] <= size
-        and 0 <= g["num_played"] <= MAX_SEATS * MAX_HAND
+        and 0 <= g["in_trick"] <= rules["hands"]
+        and 0 <= g["tricks_played"] <= rules["num_tricks"]
+        and g["num_played"] == g["tricks_played"] * rules["hands"] + g["in_trick"]
+        and g["num_played"] <= rules["hands"] * rules["num_tricks"]
         and 0 <= g["stock_next"] <= size
         and 0 <= g["num_events"] < MAX_EVENTS
         and 0 <= g["phase"] <= OVER
@@ -265,10 +268,17 @@ def _is_possible(g, rules):
 
 @kernel
 def _is_whole_pack(g, rules):
-    """Return whether each card of the pack is in one place: dealt, put away, played or not."""
+    """Return whether each card of the pack is in one place, and in the play as many in each hand."""
     found = g["widow_left"]
     twice = np.int64(0)
     for seat in range(MAX_SEATS):
+        cards = popcount(g["hand"][seat]) + popcount(g["seen"][seat] & (DEALER_FLAG - 1))
+        if (
+            cards != 0
+            and cards != rules["num_tricks"]
+            and (g["phase"] == NAME or g["phase"] == PLAY)
+        ):
+            return False
         for mask in (g["hand"][seat], g["discards"][seat], g["seen"][seat] & (DEALER_FLAG - 1)):
             twice |= found & mask
             found |= mask
