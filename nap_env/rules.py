@@ -49,6 +49,8 @@ def whole(name: str, value: Any, low: int, high: int) -> int:
     """
     if not is_whole(value) or not low <= value <= high:
         allowed = f"{low} is allowed" if low == high else f"{low} to {high} are allowed"
+        if high > 2**30 and not (is_whole(value) and value > high):  # no limit that anybody meets
+            allowed = f"a whole number from {low} on is allowed"
         raise ValueError(f"{name}={value!r}: {allowed}")
     return int(value)
 

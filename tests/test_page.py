@@ -112,7 +112,7 @@ def test_the_command_shows_a_deal_that_is_not_over(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{", "line 2: Expecting property name"),
+        ("{", "line 2: not JSON: Expecting property name"),
         ("[]", "line 2: a record is a JSON object"),
         (
             json.dumps(RECORDS[0] | {"events": [[0, "six"]], "legal": [[]]}),

@@ -14,7 +14,7 @@ from nap_env.actions import NUM_ACTIONS, NUM_BIDS
 from nap_env.cards import NUM_CARDS, NUM_SUITS
 from nap_env.engine.kernel import kernel, wrapping
 from nap_env.observation import ORDER_WORDS
-from nap_env.rules import MAX_HAND, MAX_SEATS, PHASES
+from nap_env.rules import MAX_SEATS, PHASES
 
 BUY, AUCTION, HOLD, EXCHANGE, NAME, PLAY, OVER = range(len(PHASES))
 
@@ -268,7 +268,7 @@ def _is_possible(g, rules):
 
 @kernel
 def _is_whole_pack(g, rules):
-    """Return whether each card of the pack is in one place, and in the play as many in each hand."""
+    """Return whether each card is in one place, and in the play as many belong to each hand."""
     found = g["widow_left"]
     twice = np.int64(0)
     for seat in range(MAX_SEATS):

@@ -474,7 +474,7 @@ class RawNapEnv(Cloneable, AECEnv):  # type: ignore[misc]
         """Go to a position that `get_state` returned, here or in a like table.
 
         Raises:
-            ValueError: the position is of other rules or players, or not one.
+            ValueError: a position of other rules or players, or none.
         """
         needed = {"rules", "num_players", "game", *self._SNAPSHOT}
         if not isinstance(state, Mapping) or state.keys() != needed:

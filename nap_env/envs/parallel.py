@@ -158,11 +158,11 @@ class NapParallelEnv(Cloneable, ParallelEnv):  # type: ignore[misc]
         return self._env.record()
 
     def reseed(self, seed: int | None) -> None:
-        """Give all that is still random another future, see `Cloneable.reseed`."""
+        """Give what is still random another future, as `Cloneable` says."""
         self._env.reseed(seed)
 
     def determinize(self, seat: int, seed: int | None = None) -> None:
-        """Deal anew, within this table, all that a seat cannot see, see `Game.determinize`."""
+        """Deal anew all that a seat cannot see, see `Game.determinize`."""
         self._env.determinize(seat, seed)
 
     def render(self) -> Any:
