@@ -80,9 +80,11 @@ def integers(name: str, values: Any, shape: tuple[int, ...]) -> npt.NDArray[np.i
     Raises:
         ValueError: they are something else, or of another shape; names them.
     """
-    array = as_array(values)
+    array = values if type(values) is np.ndarray else as_array(values)
     if array.shape != shape or (array.size and array.dtype.kind not in "iu"):
         raise ValueError(f"{name}: {array.dtype} {array.shape}, integers {shape} are needed")
+    if array.dtype == np.int64 and array.flags.c_contiguous:
+        return array
     return np.ascontiguousarray(array, np.int64)
 
 
