@@ -4,17 +4,13 @@ Kernels take the places of `nap_env.observation.FIELDS` as constants. The engine
 in an order of its own; where both orders are one, the compiler makes the shifts below vanish.
 """
 
-from typing import Any
-
-import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.extending import intrinsic
 
 from nap_env.actions import FIRST_BID, NUM_ACTIONS, NUM_BIDS
 from nap_env.cards import NUM_CARDS, NUM_SUITS
-from nap_env.engine.kernel import kernel
+from nap_env.engine.kernel import compiled_as, kernel
 from nap_env.engine.state import (
     DEALER_FLAG,
     DEALS_LANE,
@@ -172,15 +168,15 @@ _UNPACKED = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitor
 )[:, 0]
 
 
-def _store_in_python(rows, row, word, bits):
-    """Do what `_store_compiled` does, byte by byte."""
+def _store_bits(rows, row, word, bits):
+    """Write 64 bits as 64 bytes, 0 or 1, at words `word` to `word + 7` of a row."""
     for byte in range(8):
         rows[row, word + byte] = _UNPACKED[(bits >> (8 * byte)) & 255]
 
 
-@intrinsic
-def _store_compiled(_context, rows, row, word, bits):
-    """Write 64 bits as 64 bytes, 0 or 1, at words `word` to `word + 7` of a row, in one store.
+@compiled_as(_store_bits)
+def _store_at_once(_context, rows, row, word, bits):
+    """Write them in one store.
 
     LLVM has an instruction for it; a loop over bytes takes twice as long.
     """
@@ -197,10 +193,6 @@ def _store_compiled(_context, rows, row, word, bits):
         return context.get_dummy_value()
 
     return types.void(rows, row, word, bits), generate
-
-
-_jit_is_off = numba.config.DISABLE_JIT  # type: ignore[attr-defined]
-_store_bits: Any = _store_in_python if _jit_is_off else _store_compiled
 
 
 @kernel

@@ -13,7 +13,7 @@ import numba
 import pytest
 
 import nap_env
-from nap_env.engine.kernel import DiskCache
+from nap_env.engine.cache import DiskCache
 
 ROOT = Path(nap_env.__file__).parent.parent
 IGNORED = shutil.ignore_patterns("__pycache__")
@@ -175,7 +175,7 @@ def test_other_versions_and_flags_have_code_of_their_own(
         if changed == "BOUNDSCHECK":
             patch.setattr(numba.config, "BOUNDSCHECK", 1)
         else:
-            patch.setitem(sys.modules["nap_env.engine.kernel"]._LIBRARIES, changed, "0.0")
+            patch.setitem(sys.modules["nap_env.engine.cache"]._LIBRARIES, changed, "0.0")
         assert package.run() == (eval(FRESH), 0)
         assert package.run() == (eval(FRESH), 1)
     assert package.run() == (eval(FRESH), 1)

@@ -8,14 +8,12 @@ vectors of 16 whatever the processor has. Widths are multiples of LANES.
 import math
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.extending import intrinsic
 
-from nap_env.engine.kernel import kernel
+from nap_env.engine.kernel import compiled_as, kernel
 
 LANES = 16
 """Numbers in a vector."""
@@ -69,15 +67,22 @@ def _spread(builder: Any, number: Any) -> Any:
     return builder.shuffle_vector(single, undefined, zeros)
 
 
-def _tile_compiled(rows: int, vectors: int) -> Any:
-    """Return the compiled product of a tile of `rows` rows and `vectors` vectors."""
+def _tile_of(rows: int, vectors: int) -> Any:
+    """Return the product of a tile of `rows` rows and `vectors` vectors."""
 
-    @intrinsic
-    def tile(
+    def tile(out, out_at, out_row, a, a_at, a_row, a_next, b, b_at, b_next, depth):
+        """Add to a tile of `out` the product of rows of `a` and columns of `b`."""
+        for row in range(rows):
+            at = out_at + row * out_row
+            for k in range(depth):
+                number = a[a_at + row * a_row + k * a_next]
+                part = b[b_at + k * b_next :][: vectors * LANES]
+                out[at : at + vectors * LANES] += number * part
+
+    @compiled_as(tile)
+    def tile_in_registers(
         _context, out, out_at, out_row, a, a_at, a_row, a_next, b, b_at, b_next, depth
     ):  # fmt: skip
-        """Add to a tile of `out` the product of rows of `a` and columns of `b`."""
-
         def generate(context, builder, signature, arguments):
             kinds = signature.args
             out_data, a_data, b_data = (
@@ -120,10 +125,13 @@ def _tile_compiled(rows: int, vectors: int) -> Any:
     return tile
 
 
-@intrinsic
-def _dot_compiled(_context, a, a_at, b, b_at, width):
+def dot(a, a_at, b, b_at, width):
     """Return the sum of the products of two rows."""
+    return np.float32(a[a_at : a_at + width] @ b[b_at : b_at + width])
 
+
+@compiled_as(dot)
+def _dot_in_lanes(_context, a, a_at, b, b_at, width):
     def generate(context, builder, signature, arguments):
         a_data = _data(context, builder, signature.args[0], arguments[0])
         b_data = _data(context, builder, signature.args[2], arguments[2])
@@ -153,10 +161,13 @@ def _dot_compiled(_context, a, a_at, b, b_at, width):
     return types.float32(a, whole, b, whole, whole), generate
 
 
-@intrinsic
-def _add_scaled_compiled(_context, out, out_at, factor, row, row_at, width):
+def add_scaled(out, out_at, factor, row, row_at, width):
     """Add a multiple of a row to another one."""
+    out[out_at : out_at + width] += factor * row[row_at : row_at + width]
 
+
+@compiled_as(add_scaled)
+def _add_scaled_in_lanes(_context, out, out_at, factor, row, row_at, width):
     def generate(context, builder, signature, arguments):
         out_data = _data(context, builder, signature.args[0], arguments[0])
         row_data = _data(context, builder, signature.args[3], arguments[3])
@@ -174,36 +185,10 @@ def _add_scaled_compiled(_context, out, out_at, factor, row, row_at, width):
     return types.void(out, whole, types.float32, row, whole, whole), generate
 
 
-def _tile_in_python(rows: int, vectors: int) -> Any:
-    """Return what `_tile_compiled` returns, for NumPy."""
-
-    def tile(out, out_at, out_row, a, a_at, a_row, a_next, b, b_at, b_next, depth):
-        for row in range(rows):
-            at = out_at + row * out_row
-            for k in range(depth):
-                number = a[a_at + row * a_row + k * a_next]
-                part = b[b_at + k * b_next :][: vectors * LANES]
-                out[at : at + vectors * LANES] += number * part
-
-    return tile
-
-
-def _dot_in_python(a, a_at, b, b_at, width):
-    return np.float32(a[a_at : a_at + width] @ b[b_at : b_at + width])
-
-
-def _add_scaled_in_python(out, out_at, factor, row, row_at, width):
-    out[out_at : out_at + width] += factor * row[row_at : row_at + width]
-
-
-_jit_is_off = numba.config.DISABLE_JIT  # type: ignore[attr-defined]
-_tile = _tile_in_python if _jit_is_off else _tile_compiled
-dot: Any = _dot_in_python if _jit_is_off else _dot_compiled
-add_scaled: Any = _add_scaled_in_python if _jit_is_off else _add_scaled_compiled
-_large_tile = _tile(_TILE_ROWS, _TILE_VECTORS)
-_flat_tile = _tile(1, _TILE_VECTORS)
-_tall_tile = _tile(_TILE_ROWS, 1)
-_small_tile = _tile(1, 1)
+_large_tile = _tile_of(_TILE_ROWS, _TILE_VECTORS)
+_flat_tile = _tile_of(1, _TILE_VECTORS)
+_tall_tile = _tile_of(_TILE_ROWS, 1)
+_small_tile = _tile_of(1, 1)
 
 
 @kernel
