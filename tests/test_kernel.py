@@ -39,8 +39,7 @@ HELPER = """
 from typing import NamedTuple
 import numpy as np
 from numba import types
-from numba.extending import intrinsic
-from nap_env.engine.kernel import kernel, subroutine
+from nap_env.engine.kernel import compiled_as, kernel, subroutine
 
 FACTORS = np.array([10, 20])
 PAIR = (3, (4, 5))
@@ -51,8 +50,11 @@ class Point(NamedTuple):
     x: int
     y: int
 
-@intrinsic
-def emit(context):
+def emit():
+    return EMITTED
+
+@compiled_as(emit)
+def constant(context):
     def generate(context, builder, signature, arguments):
         return context.get_constant(types.int64, EMITTED)
     return types.int64(), generate
@@ -413,3 +415,61 @@ except RuntimeWarning:
     print(popcount(np.int64(2**62 - 1)))
 """
     assert run(program, ROOT, environment={"NUMBA_DISABLE_JIT": "1"}) == "62\n"
+
+
+@compiled
+def test_only_what_python_calls_is_compiled_for_it(package: Package) -> None:
+    package.run()
+    (file,) = package.folder.parent.rglob("*.nbc")
+    assert file.name.startswith("caller.ask-")
+
+
+LONG_WAIT = """
+from nap_env.engine.compiler import _Start
+_Start.patience = 0.0
+"""
+
+
+@compiled
+def test_a_long_wait_is_told_once_and_only_when_something_is_compiled(
+    package: Package, tmp_path: Path
+) -> None:
+    environment = {"XDG_CACHE_HOME": str(tmp_path / "user")}
+    again = "from package.helper import Point\nprint(ask(Point(1.5, 2)))"
+    said = run(LONG_WAIT + ASK + again, tmp_path, environment=environment)
+    assert said.count("nap_env: kernels are compiled") == 1
+    assert run(ASK, tmp_path, environment=environment) == f"{eval(FRESH)} 1\n"
+
+
+AT_ONCE = """
+import warnings
+from nap_env.engine.compiler import start_at_once
+warnings.simplefilter("error")
+start_at_once(1000)
+from nap_env.engine.state import popcount
+"""
+
+
+@compiled
+def test_at_once_runs_what_is_not_on_disk_in_python_and_loads_the_rest(
+    package: Package, tmp_path: Path
+) -> None:
+    program = AT_ONCE + ASK + "print(popcount(-2), len(ask.signatures))"
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    assert run(program, tmp_path, environment=environment) == f"{eval(FRESH)} 0\n63 0\n"
+    assert not list(tmp_path.rglob("*.nbc"))
+    program = program.replace("1000", "0")
+    assert run(program, tmp_path, environment=environment) == f"{eval(FRESH)} 0\n63 1\n"
+    program = program.replace("start_at_once(0)", "start_at_once(1000)")
+    assert run(program, tmp_path, environment=environment) == f"{eval(FRESH)} 1\n63 1\n"
+
+
+@compiled
+@pytest.mark.parametrize("agent", ["heuristic", "pimc-2", "ppo-standard-4"])
+def test_a_deal_is_watched_at_once_and_is_the_same_deal(tmp_path: Path, agent: str) -> None:
+    watch = f"from nap_env.play import main\nmain('--watch --seed 1 --opponents {agent}'.split())"
+    environment = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    said = run("import warnings\nwarnings.simplefilter('error')\n" + watch, ROOT, (), environment)
+    assert not list(tmp_path.rglob("*.nbc"))
+    compiling = "import nap_env.play\nnap_env.play.start_at_once = int\n"
+    assert run(compiling + watch, ROOT).startswith(said)

@@ -19,6 +19,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.dispatcher import OmittedArg
 from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
 from numba.core.typed_passes import NativeLowering
@@ -169,8 +170,13 @@ class Kernel(CPUDispatcher):
     def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
         """Return what is called: once compiled, that comes first and without this."""
         if process_time() < _Start.compiles_from and not self._is_ready(args):
-            return np.errstate(over="ignore")(self.plain)
+            return self._run_plain
         return super()._compile_for_args(*args, **kws)  # type: ignore[misc]
+
+    def _run_plain(self, *args: Any) -> Any:
+        values = [given.value if isinstance(given, OmittedArg) else given for given in args]
+        with np.errstate(over="ignore"):
+            return self.plain(*values)
 
     @cached_property
     def plain(self) -> Any:
