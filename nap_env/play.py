@@ -15,7 +15,7 @@ import numpy as np
 from nap_env.actions import ACTIONS, BIDS, CALLS, action_id
 from nap_env.agents import AGENTS, make
 from nap_env.cards import CARDS, SUIT_NAMES
-from nap_env.engine.compiler import start_at_once
+from nap_env.engine.compiler import at_once
 from nap_env.game import Game
 from nap_env.games import Games
 from nap_env.presets import PRESETS, describe
@@ -334,11 +334,11 @@ def _welcome(sitting: Sitting) -> None:
         print(f"\nYou have seat {sitting.you}. {HELP}.")
 
 
+@at_once()
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m nap_env.play") -> int:
     """Run the command line; return the exit status."""
     parser = _parser(prog)
     parsed: Any = parser.parse_args(arguments)
-    start_at_once()
     if parsed.deals is not None and parsed.deals < 1:
         parser.error(f"--deals {parsed.deals}: at least 1")
     if parsed.watch and parsed.seat is not None:

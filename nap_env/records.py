@@ -17,7 +17,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from nap_env.actions import IllegalActionError, action_id
-from nap_env.engine.compiler import start_at_once
+from nap_env.engine.compiler import at_once
 from nap_env.game import Game, hash_seed
 from nap_env.page import page, replayed
 from nap_env.presets import PRESETS, resolve
@@ -321,11 +321,11 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     return parser
 
 
+@at_once()
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m nap_env.records") -> int:
     """Run the command line; return the exit status."""
     parser = _parser(prog)
     parsed = parser.parse_args(arguments)
-    start_at_once()
     try:
         if parsed.command == "check":
             return _check_command(parsed.file)

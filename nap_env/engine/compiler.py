@@ -7,13 +7,14 @@ a whole: its parts are joined, and optimised once.
 """
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from threading import Timer
 from time import perf_counter, process_time
 from types import FunctionType
 from typing import Any, ClassVar, cast
 
-import numba
 import numpy as np
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
@@ -25,8 +26,6 @@ from numba.core.sigutils import normalize_signature
 from numba.core.typed_passes import NativeLowering
 
 from nap_env.engine.cache import DiskCache
-
-_config: Any = numba.config
 
 _OPTIONS: Any = {
     "nopython": True,
@@ -220,15 +219,20 @@ class _Start:
             )
 
 
-def start_at_once(seconds: float = 8.0) -> None:
+@contextmanager
+def at_once(seconds: float = 8.0) -> Iterator[None]:
     """Run kernels that have not been compiled yet as plain Python, for a while.
 
-    So a few decisions need not wait until all is compiled. To be called by programs, not by the
-    library: a kernel that goes through many games would take long.
+    So a few decisions need not wait until all is compiled. For programs, not for the library: a
+    kernel that goes through many games would take long.
 
     Args:
         seconds: of CPU time of this process, from now on. By default about what compiling takes:
             so no program takes more than twice as long as it would have with the better choice.
     """
-    if not _config.DISABLE_JIT:
-        _Start.compiles_from = process_time() + seconds
+    before = _Start.compiles_from
+    _Start.compiles_from = process_time() + seconds
+    try:
+        yield
+    finally:
+        _Start.compiles_from = before

@@ -53,10 +53,10 @@ def test_dot_and_add_scaled(width):
 
 def test_what_runs_without_the_jit_says_the_same():
     a, b, c = normal(7 * 20), normal(20 * 32, 1).ravel(), np.zeros(7 * 32, np.float32)
-    matrix._tile_in_python(7, 2)(c, 0, 32, a, 0, 20, 1, b, 0, 32, 20)
+    matrix._tile_of(7, 2)(c, 0, 32, a, 0, 20, 1, b, 0, 32, 20)
     out = np.zeros(7 * 32, np.float32)
     multiply(out, a, 20, 1, b, 7, 20, 32)
     np.testing.assert_allclose(out, c, atol=1e-5)
-    assert matrix._dot_in_python(a, 0, a, 0, 32) == pytest.approx(dot(a, a, 32), rel=1e-5)
-    matrix._add_scaled_in_python(c, 16, np.float32(2), a, 0, 16)
+    assert matrix.dot(a, 0, a, 0, 32) == pytest.approx(dot(a, a, 32), rel=1e-5)
+    matrix.add_scaled(c, 16, np.float32(2), a, 0, 16)
     np.testing.assert_allclose(c[16:32], out[16:32] + 2 * a[:16], atol=1e-5)
