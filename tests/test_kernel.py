@@ -14,6 +14,7 @@ import pytest
 
 import nap_env
 from nap_env.engine.cache import DiskCache
+from nap_env.engine.kernel import kernel, subroutine
 
 ROOT = Path(nap_env.__file__).parent.parent
 IGNORED = shutil.ignore_patterns("__pycache__")
@@ -473,3 +474,20 @@ def test_a_deal_is_watched_at_once_and_is_the_same_deal(tmp_path: Path, agent: s
     said = run("import warnings\nwarnings.simplefilter('error')\n" + watch, ROOT, (), environment)
     assert not list(tmp_path.rglob("*.nbc"))
     assert run(watch.replace("main(", "main.__wrapped__("), ROOT).startswith(said)
+
+
+@compiled
+def test_functions_that_numba_compiles_in_its_own_way_may_call_kernels(package: Package) -> None:
+    caller = package.caller()
+    ask, point = caller.ask, caller.Point(1, 2.5)
+    assert numba.njit(lambda point: ask(point) + ask(point, 2))(point) == 2 * ask(point) + 2
+
+
+@compiled
+def test_parts_share_what_they_are_made_of() -> None:
+    """`low` is used by what is linked first and, as nothing of it is left there, needed again."""
+    low = kernel(lambda x: min(x, 3))
+    middle = kernel(lambda x: low(x) * 0 + x)
+    high = subroutine(lambda x: low(x) + middle(x))
+    assert kernel(lambda x: middle(x) + high(x))(5) == 5 + 3 + 5
+    assert numba.njit(lambda x: middle(x) + high(x))(5) == 5 + 3 + 5

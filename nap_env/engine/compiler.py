@@ -36,31 +36,56 @@ _OPTIONS: Any = {
 
 
 class _Library(JITCodeLibrary):
-    """The code of a whole and, each once, of the parts that it is made of."""
+    """The code of a whole, and of the parts that it is made of."""
+
+    def __init__(self, codegen: Any, name: str) -> None:
+        super().__init__(codegen, name)
+        self._parts: dict[_PartLibrary, None] = {}  # each once, callers first
 
     def add_linking_library(self, library: Any) -> None:
         """Take the code of a function that is called, and of what that calls in its turn."""
-        library._ensure_finalized()
-        for other in (library, *library._linking_libraries):
-            if other not in self._linking_libraries:
-                self._linking_libraries.append(other)
+        if isinstance(library, _PartLibrary):
+            self._parts |= {library: None} | library._parts
+            self._linking_libraries += library._linking_libraries  # of Numba itself
+        else:
+            super().add_linking_library(library)
 
-    def _optimize_final_module(self) -> None:
-        for library in self._linking_libraries:
-            if isinstance(library, _PartLibrary):
-                for function in library.get_defined_functions():
-                    self._final_module.get_function(function.name).linkage = "internal"
-        super()._optimize_final_module()
+    def finalize(self) -> None:
+        """Join the parts, and optimise them together."""
+        self._join(self._final_module, "internal")
+        super().finalize()
+
+    def _join(self, module: Any, linkage: str) -> None:
+        """Add the code of all parts to a module.
+
+        Their functions get a linkage by which LLVM leaves out what is not used. Not before all are
+        there: what the last one uses would be missing.
+        """
+        for part in self._parts:
+            module.link_in(part._final_module, preserve=True)
+        for part in self._parts:
+            for function in part.get_defined_functions():
+                module.get_function(function.name).linkage = linkage
 
 
 class _PartLibrary(_Library):
     """The code of a part: not optimised, not loaded."""
 
     def finalize(self) -> None:
+        """Leave it as it is."""
         self._finalized = True
 
     def _get_module_for_linking(self) -> Any:
-        return self._final_module
+        """Return all that it is made of, for functions that Numba compiles in its own way."""
+        if self._shared_module is None:
+            module = self._final_module.clone()
+            self._join(module, "linkonce_odr")
+            for function in self.get_defined_functions():
+                module.get_function(function.name).linkage = "linkonce_odr"
+            for library in self._linking_libraries:
+                module.link_in(library._get_module_for_linking(), preserve=True)
+            self._shared_module = module
+        return self._shared_module
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
