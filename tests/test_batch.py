@@ -256,7 +256,7 @@ def test_set_deals_names_the_wrong_record_and_changes_nothing() -> None:
         ({"observe": "sparse"}, "observe='sparse': allowed are dense, packed, none"),
         ({"options": {"joke": True}}, "option 'joke' is not known"),
         ({"seed": -1}, "seed=-1"),
-        ({"observation_layout": "wide"}, "observation_layout 'wide'"),
+        ({"observation_layout": "wide"}, "observation_layout='wide'"),
     ],
 )
 def test_bad_arguments_are_named(arguments: dict[str, Any], message: str) -> None:

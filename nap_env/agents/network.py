@@ -35,7 +35,7 @@ from nap_env.engine.step import legal_action
 from nap_env.games import Games
 from nap_env.observation import LAYOUT_HASH, LAYOUT_VERSION, layout
 from nap_env.presets import resolve
-from nap_env.rules import MATCH_LENGTH, Bid, Rules
+from nap_env.rules import MATCH_LENGTH, Bid, Rules, one_of
 
 NUM_HEADS = NUM_ACTIONS + 1
 VALUE_HEAD = NUM_ACTIONS
@@ -471,8 +471,7 @@ class NetworkAgent(SeatedAgent):
         Raises:
             ValueError: weights, policy or table do not fit.
         """
-        if policy not in POLICIES:
-            raise ValueError(f"policy={policy!r}: allowed are {', '.join(POLICIES)}")
+        one_of("policy", policy, POLICIES)
         training.check(weights)
         self.training, self.policy = training, policy
         super().__init__(*training.table(rules, num_players))
