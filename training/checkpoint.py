@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from safetensors.numpy import save
 
 from nap_env.agents.network import Training, Weights, parts, widths_of
@@ -42,10 +42,10 @@ def load_weights(path: Path) -> tuple[Weights, Training]:
             names = parts(widths_of(training.num_features, training.hidden))
             weights = np.concatenate([file.get_tensor(name).ravel() for name in names])
         training.check(weights)
-    except (SafetensorError, TypeError, KeyError):
-        raise ValueError(f"{path}: not weights that training.ppo wrote") from None
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
+    except Exception:  # what safetensors raises depends on what else the file is
+        raise ValueError(f"{path}: not weights that training.ppo wrote") from None
     return weights, training
 
 
