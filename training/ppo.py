@@ -70,6 +70,7 @@ from tqdm import tqdm
 from nap_env import __version__
 from nap_env.agents.network import Training, differences
 from nap_env.engine.state import GAME
+from nap_env.rules import whole
 from training.checkpoint import load_log, load_state, replace, save_state, save_weights
 from training.config import MAY_CHANGE, Config, parse
 from training.evaluate import MOST_SEED, evaluate, measured
@@ -176,12 +177,12 @@ class Run:
         try:
             self._check(state)
             trainer.resume(state["trainer"])
-            self._measured = state["measured"]
+            self._measured = whole("measured", state["measured"], 0, trainer.decisions)
             if state["config"]["against"] == list(config.against):  # else it was best at another
-                self._best = state["best"]
+                self._best = float(state["best"])
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
-        except (KeyError, TypeError, AttributeError, RuntimeError):
+        except Exception:  # depends on what is there in its place
             raise ValueError(f"{path}: something is missing in it: begin a new run") from None
         path = self.folder / "metrics.jsonl"
         if self._leads and path.exists():  # a run may have been stopped before its first update
@@ -210,7 +211,7 @@ class Run:
         training.check(told["average"].numpy())
         if state["record"] != RECORD:
             raise ValueError("its games are those of another nap_env: begin a new run")
-        if told["games"].shape != now["games"].shape:
+        if (told["games"].shape, told["games"].dtype) != (now["games"].shape, now["games"].dtype):
             raise ValueError("its games do not fit: go on with as many processes as before")
 
     def save(self) -> None:

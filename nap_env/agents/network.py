@@ -148,14 +148,18 @@ class Training:
         if not isinstance(told, Mapping) or told.keys() != names:
             changed = ", ".join(sorted(names ^ set(told))) if isinstance(told, Mapping) else "all"
             raise ValueError(f"written by another nap_env, which differs in {changed}: train again")
+        lists = {name: told[name] for name in ("rules", "num_players", "hidden", "content")}
+        for name, listed in lists.items():
+            if not isinstance(listed, list | tuple):
+                raise ValueError(f"{name}={listed!r}: a list is needed")
         try:
-            lists = {name: tuple(told[name]) for name in ("rules", "num_players", "hidden")}
             content = tuple(
                 _restored(Rules, {**rules, "bids": [_restored(Bid, bid) for bid in rules["bids"]]})
                 for rules in told["content"]
             )
         except (TypeError, KeyError, AttributeError) as error:
             raise ValueError(f"not what a network was trained on: {error!r}") from None
+        lists = {name: tuple(listed) for name, listed in lists.items()}
         return Training(**{**told, **lists, "content": content})
 
     @property
