@@ -244,6 +244,8 @@ def is_as_told(kept: Any, told: Any) -> bool:
     if isinstance(kept, tuple):
         told = told if isinstance(told, list) else [told]
         return len(kept) == len(told) and all(map(is_as_told, kept, told))
+    if isinstance(kept, float):
+        return kept == float(told)
     if isinstance(kept, dict):
         return kept == (json.loads(told) if isinstance(told, str) else told)
     return kept == told or f"{kept}" == f"{told}" or (kept is None and told == "None")
