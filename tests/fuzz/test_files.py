@@ -248,4 +248,5 @@ def is_as_told(kept: Any, told: Any) -> bool:
         return kept == float(told)
     if isinstance(kept, dict):
         return kept == (json.loads(told) if isinstance(told, str) else told)
+    told = told[0] if isinstance(told, list) and len(told) == 1 else told
     return kept == told or f"{kept}" == f"{told}" or (kept is None and told == "None")
