@@ -6,6 +6,8 @@ Weights and states end in a checksum of all before it: what is not whole is neve
 import io
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -96,22 +98,33 @@ def load_log(path: Path) -> list[dict[str, float]]:
     return lines
 
 
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Let an error of the operating system say which file it is about."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, error.filename or str(path)) from error
+
+
 def replace(path: Path, content: bytes) -> None:
     """Write a file beside its place, flush it, and move it there.
 
     Raises:
-        OSError: it cannot be written; the file that was there is as before.
+        OSError: it cannot be written, and is named; what was there is as before.
     """
     new = path.with_name(path.name + ".new")
-    try:
-        with new.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(path)
-    except OSError:
-        new.unlink(missing_ok=True)
-        raise
+    with naming(path):
+        try:
+            with new.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(path)
+        except OSError:
+            with suppress(OSError):
+                new.unlink()
+            raise
     folder = os.open(path.parent, os.O_RDONLY)
     os.fsync(folder)
     os.close(folder)

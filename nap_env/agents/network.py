@@ -35,7 +35,7 @@ from nap_env.engine.step import legal_action
 from nap_env.games import Games
 from nap_env.observation import LAYOUT_HASH, LAYOUT_VERSION, layout
 from nap_env.presets import resolve
-from nap_env.rules import MATCH_LENGTH, MAX_SEATS, Bid, Rules, flag, is_whole, one_of, whole
+from nap_env.rules import MATCH_LENGTH, Bid, Rules, flag, is_whole, one_of
 
 NUM_HEADS = NUM_ACTIONS + 1
 VALUE_HEAD = NUM_ACTIONS
@@ -129,7 +129,8 @@ class Training:
             if not getattr(self, name):
                 raise ValueError(f"{name}=(): at least one is needed")
         for players in self.num_players:
-            whole("num_players", players, 2, MAX_SEATS)
+            if not is_whole(players):
+                raise ValueError(f"num_players={players!r}: a whole number is needed")
         flag("suits_in_order", self.suits_in_order)
         if not self.content:
             content = tuple(resolve(name, self.options) for name in self.rules)
