@@ -8,6 +8,7 @@ import os
 from time import perf_counter
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from test_observation import SPECIAL
@@ -21,7 +22,7 @@ from nap_env.engine.state import AUCTION, BUY, EXCHANGE, NAME, OVER, PLAY
 from nap_env.engine.step import advance, next_deal, random_action
 from nap_env.presets import resolve
 
-FEW = 300_000
+FEW = 3_000 if numba.config.DISABLE_JIT else 300_000
 MANY = int(os.environ.get("NAP_STEPS", "1000000000"))
 """Steps over all tables, in CI and in the slow run."""
 
