@@ -14,7 +14,7 @@ from nap_env.engine.step import advance, new_match, next_deal, random_action
 from nap_env.game import hash_seed
 from nap_env.games import Games
 from nap_env.presets import resolve
-from nap_env.rules import Rules, flag, integers, whole
+from nap_env.rules import Rules, flag, integers, one_of, whole
 from nap_env.sight import MASK_BYTES, observe, unpack, write_mask
 
 MOST_GAMES = 2**31 - 1
@@ -153,12 +153,10 @@ class Batch(Games):
         Raises:
             ValueError: bad rules, options, sizes or seed.
         """
-        if observe not in OBSERVE:
-            raise ValueError(f"observe={observe!r}: allowed are {', '.join(OBSERVE)}")
+        self.observe_as = one_of("observe", observe, OBSERVE)
         self.skip_forced = flag("skip_forced", skip_forced)
         games = new_games(whole("num_games", num_games, 1, MOST_GAMES))
         super().__init__(resolve(rules, options), num_players, games, observation_layout)
-        self.observe_as = observe
         self._attach()
         self._restart(hash_seed(seed))
 

@@ -320,7 +320,7 @@ class Game(Cloneable):
         Raises:
             ValueError: there is no such seat, or a seed that is not a whole number from 0 on.
         """
-        seats = checked_seats(seat, 1, self.num_players)
+        seats = np.array([whole("seat", seat, 0, self.num_players - 1)])
         determinize_games(self.games, self._table, seats, future_keys(seed, 1))
 
     def reset(self, seed: int | np.uint64 | None = None) -> None:

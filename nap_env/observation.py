@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from nap_env.actions import NUM_BIDS
 from nap_env.cards import NUM_CARDS, NUM_SUITS
-from nap_env.rules import MAX_HAND, MAX_SEATS, PHASES, Rules, seated
+from nap_env.rules import MAX_HAND, MAX_SEATS, PHASES, Rules, one_of, seated
 
 LAYOUT_VERSION = 1
 WORD = 64
@@ -246,8 +246,7 @@ def layout(rules: Rules, num_players: int, observation_layout: str = "fixed") ->
         ValueError: the rules cannot seat so many players, or there is no such layout.
     """
     players = seated(rules, num_players)
-    if observation_layout not in ("fixed", "full"):
-        raise ValueError(f"observation_layout {observation_layout!r}: allowed are fixed, full")
+    one_of("observation_layout", observation_layout, ("fixed", "full"))
     return _layout(rules, players, observation_layout == "full")
 
 

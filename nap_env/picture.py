@@ -59,7 +59,8 @@ class Screen:
             ValueError: there is no such mode.
             ModuleNotFoundError: the mode needs pygame, and that is not installed.
         """
-        if render_mode is not None and render_mode not in modes:
+        known = isinstance(render_mode, str) and render_mode in modes
+        if not known and render_mode is not None:
             raise ValueError(f"render_mode={render_mode!r}: allowed are None, {', '.join(modes)}")
         if render_mode in PICTURE_MODES:
             _pygame()

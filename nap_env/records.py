@@ -18,7 +18,7 @@ import numpy as np
 
 from nap_env.actions import IllegalActionError, action_id
 from nap_env.engine.compiler import at_once
-from nap_env.game import Game, hash_seed
+from nap_env.game import Game
 from nap_env.page import page, replayed
 from nap_env.presets import PRESETS, resolve
 from nap_env.rules import Rules, is_whole, whole
@@ -169,7 +169,7 @@ def sample(
         seed: a whole number from 0 on.
         legal: also give the legal actions before each event.
     """
-    hash_seed(seed)
+    whole("seed", seed, 0, sys.maxsize)
     whole("deals", deals, 0, sys.maxsize)
     game = Game(rules, num_players, seed=0)
     for deal in range(deals):

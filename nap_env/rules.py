@@ -100,9 +100,14 @@ def seated(rules: Any, num_players: Any) -> int:
     return int(num_players)
 
 
-def _one_of(name: str, value: Any, allowed: Any) -> Any:
+def one_of(name: str, value: Any, allowed: Iterable[str]) -> Any:
+    """Return one of some words.
+
+    Raises:
+        ValueError: it is something else; names it.
+    """
     if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{name} {value!r}: allowed are {', '.join(allowed) or 'none here'}")
+        raise ValueError(f"{name}={value!r}: allowed are {', '.join(allowed) or 'none here'}")
     return value
 
 
@@ -130,8 +135,8 @@ class Bid:
     undertrick: int = 0
 
     def __post_init__(self) -> None:
-        _one_of("name of a bid", self.name, BIDS)
-        _one_of(f"lead of {self.name}", self.lead, LEADS)
+        one_of("name of bid", self.name, BIDS)
+        one_of(f"lead of {self.name}", self.lead, LEADS)
         whole(f"tricks of {self.name}", self.tricks, 0, MAX_HAND)
         for column in ("win", "lose", "overtrick", "undertrick"):
             whole(f"{column} of {self.name}", getattr(self, column), 0, 1000)
@@ -334,7 +339,7 @@ class Rules:
 
     def _rows(self, listed: Sequence[str], scheme: str) -> dict[str, Bid]:
         """Return the rows of a list of bids under a tariff: this one's own where it has them."""
-        tariff = TARIFFS[_one_of("scheme", scheme, TARIFFS)]
+        tariff = TARIFFS[one_of("scheme", scheme, TARIFFS)]
         rows = {bid.name: bid for bid in self.bids}
         for name in {f"{name}{FLOATER}" for name in rows} & set(BIDS) - set(rows):
             rows[name] = replace(rows[name.removesuffix(FLOATER)], name=name)
@@ -342,7 +347,7 @@ class Rules:
             rows = {name: replace(tariff[name], lead=row.lead) for name, row in rows.items()}
         if not isinstance(listed, list | tuple):
             raise ValueError(f"bids={listed!r}: a list of names is needed")
-        merged = {_one_of("bids", name, BIDS): rows.get(name, tariff[name]) for name in listed}
+        merged = {one_of("bids", name, BIDS): rows.get(name, tariff[name]) for name in listed}
         if len(listed) != len(merged):
             raise ValueError(f"bids={list(listed)}: each bid may stand in the list once")
         return merged
@@ -498,7 +503,7 @@ def _by_bid(key: str, value: Any, listed: Mapping[str, Any]) -> Iterable[tuple[s
     """Return what an option says of each bid; unless it names them, floater forms follow theirs."""
     if value is not None and not isinstance(value, Mapping):
         raise ValueError(f"{key}={value!r}: a mapping from bids is needed")
-    told = {_one_of(f"{key} of", name, listed): what for name, what in (value or {}).items()}
+    told = {one_of(f"{key} of", name, listed): what for name, what in (value or {}).items()}
     return (
         {name + FLOATER: told[name] for name in told if name + FLOATER in listed} | told
     ).items()
@@ -544,7 +549,7 @@ def _plain(value: Any) -> Any:
 def _check(rules: Rules) -> None:
     """Raise ValueError for values and combinations that make no game."""
     for name, allowed in CHOICES.items():
-        _one_of(name, getattr(rules, name), allowed)
+        one_of(name, getattr(rules, name), allowed)
     for name, (low, high) in LIMITS.items():
         if getattr(rules, name) is not None or name not in OPTIONAL:
             whole(name, getattr(rules, name), low, high)
@@ -554,7 +559,7 @@ def _check(rules: Rules) -> None:
         if not isinstance(getattr(rules, name), bool):
             raise ValueError(f"{name}={getattr(rules, name)!r}: true or false is allowed")
     if isinstance(rules.first_dealer, str):
-        _one_of("first_dealer", rules.first_dealer, FIRST_DEALERS)
+        one_of("first_dealer", rules.first_dealer, FIRST_DEALERS)
     else:
         whole("first_dealer", rules.first_dealer, 0, MAX_SEATS - 1)
     _check_pack(rules)
@@ -607,7 +612,7 @@ def _check_bids(rules: Rules) -> None:
             raise ValueError(f"bid {bid.name}: needs widow=floater, not {rules.widow!r}")
     for name in ("wellington_over", "blucher_over"):
         if getattr(rules, name) is not None:
-            _one_of(name, getattr(rules, name), BIDS)
+            one_of(name, getattr(rules, name), BIDS)
 
 
 def _check_combinations(rules: Rules) -> None:
@@ -789,7 +794,7 @@ def rules_table(rules: Rules, num_players: int) -> npt.NDArray[np.void]:
 
 @functools.lru_cache(maxsize=256)
 def _rules_table(rules: Rules, num_players: int) -> npt.NDArray[np.void]:
-    _one_of("name of the preset that the rules started from", rules.name, PRESETS)
+    one_of("name of the preset that the rules started from", rules.name, PRESETS)
     table = np.zeros(1, TABLE)
     row = table[0]
     hands = rules.hands(num_players)

@@ -1,5 +1,6 @@
 """What the fuzz tests draw: values of every kind, where something else is expected."""
 
+import copy
 import json
 import os
 from collections.abc import Callable
@@ -62,6 +63,34 @@ values = json_values | st.sampled_from(
 )
 """Also what it cannot say."""
 
+
+def places(value: Any, depth: int) -> list[tuple[Any, Any]]:
+    """Return the places in a JSON value: what holds them, and the key."""
+    if depth and isinstance(value, dict | list):
+        keys = list(value) if isinstance(value, dict) else range(len(value))
+        return [place for key in keys for place in ((value, key), *places(value[key], depth - 1))]
+    return []
+
+
+@st.composite
+def changed(draw: Any, value: Any, anything: Any) -> Any:
+    """Draw a JSON value with something else at a few of its places."""
+    value = copy.deepcopy(value)
+    for _ in range(draw(st.integers(0, 3))):
+        found = places(value, depth=draw(st.sampled_from([1, 6])))
+        if not found:
+            return draw(anything)
+        holder, key = draw(st.sampled_from(found))
+        change = draw(st.sampled_from(["put", "put", "drop", "double"]))
+        if change == "put":
+            holder[key] = draw(anything)
+        elif isinstance(holder, list):
+            holder[key : key + 1] = holder[key : key + 1] * 2 * (change == "double")
+        else:
+            holder.pop(key, None)
+    return value
+
+
 OPTIONS = (*sorted(Rules.__dataclass_fields__.keys() - {"name"}), "pay", "lead", "joke")
 options = st.dictionaries(st.sampled_from(OPTIONS), json_values, min_size=1, max_size=3)
 
@@ -71,12 +100,18 @@ def as_json(value: Any) -> str:
     return json.dumps(value, default=lambda one: one.item())
 
 
-def fuzz(tries: int = 1) -> Callable[[Callable[..., None]], Callable[[], None]]:
-    """Make a test of a property by `given`: so many times TRIES, all in a child."""
+def fuzz(
+    tries: int = 1, forked: bool = True
+) -> Callable[[Callable[..., None]], Callable[[], None]]:
+    """Make a test of a property by `given`: so many times TRIES, all in one child.
+
+    What computes with torch cannot be forked: its threads would be missing in the child.
+    """
 
     def test_of(check: Callable[..., None]) -> Callable[[], None]:
         def test() -> None:
-            in_child(settings(max_examples=tries * TRIES)(check))
+            many = settings(max_examples=tries * TRIES)(check)
+            in_child(many) if forked else many()
 
         test.__doc__ = check.__doc__
         return test

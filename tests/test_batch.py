@@ -120,6 +120,26 @@ def test_game_plays_alike_in_batches_of_any_size() -> None:
         assert (small.observation == large.observation[:3]).all()
 
 
+@pytest.mark.parametrize("options", [{"deals": 3}, {"target": 4, "deals": None}])
+def test_cards_of_a_deal_depend_on_seed_game_and_number_and_whose_they_are_on_the_dealer(
+    options: dict[str, Any],
+) -> None:
+    dealt: list[dict[tuple[int, int], tuple[int, list[int]]]] = [{}, {}]
+    for last_of_all, found in enumerate(dealt):  # two ways to play
+        games = Batch("standard", 4, 8, seed=5, options=options)
+        for _ in range(300):
+            for game, g in enumerate(games.games):
+                if g["num_events"] == 0:
+                    found[game, int(g["deal_number"])] = int(g["dealer"]), g["pack"][:20].tolist()
+            highest = NUM_ACTIONS - 1 - games.action_mask[:, ::-1].argmax(1)
+            games.step(highest if last_of_all else games.sample())
+    both = dealt[0].keys() & dealt[1].keys()
+    assert len(both) > 150
+    assert all(dealt[0][deal][1] == dealt[1][deal][1] for deal in both)
+    same_dealer = sum(dealt[0][deal][0] == dealt[1][deal][0] for deal in both)
+    assert (same_dealer == len(both)) == (options["deals"] == 3)
+
+
 def test_sample_of_some_rows_leaves_the_other_streams_where_they_are() -> None:
     one, two = Batch("standard", 4, 8, seed=5), Batch("standard", 4, 8, seed=5)
     rows = np.array([6, 1])
@@ -256,7 +276,7 @@ def test_set_deals_names_the_wrong_record_and_changes_nothing() -> None:
         ({"observe": "sparse"}, "observe='sparse': allowed are dense, packed, none"),
         ({"options": {"joke": True}}, "option 'joke' is not known"),
         ({"seed": -1}, "seed=-1"),
-        ({"observation_layout": "wide"}, "observation_layout 'wide'"),
+        ({"observation_layout": "wide"}, "observation_layout='wide'"),
     ],
 )
 def test_bad_arguments_are_named(arguments: dict[str, Any], message: str) -> None:

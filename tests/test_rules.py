@@ -145,7 +145,7 @@ def test_rules_take_numpy_numbers_lists_and_tables() -> None:
 
 
 def test_rules_of_an_unknown_name_are_refused_where_a_game_is_made() -> None:
-    with pytest.raises(ValueError, match="name of the preset that the rules started from 'mine'"):
+    with pytest.raises(ValueError, match="name of the preset that the rules started from='mine'"):
         rules_table(Rules(name="mine", bids=(TARIFF["nap"],)), 4)
 
 
@@ -161,21 +161,21 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"deck": [[[], 28]]}, r"deck: number of players=\[\]"),
     ({"suits": 5}, "suits=5"),
     ({"player_range": [4, 2]}, "player_range=2: 4 to 8 are allowed"),
-    ({"all_pass": "again"}, "all_pass 'again': allowed are next_dealer, dealer_one"),
-    ({"first_dealer": "oldest"}, "first_dealer 'oldest'"),
+    ({"all_pass": "again"}, "all_pass='again': allowed are next_dealer, dealer_one"),
+    ({"first_dealer": "oldest"}, "first_dealer='oldest'"),
     ({"bids": []}, "at least one bid is needed"),
     ({"bids": ["three", "three"]}, "each bid may stand in the list once"),
-    ({"bids": ["trois"]}, "bids 'trois'"),
+    ({"bids": ["trois"]}, "bids='trois'"),
     ({"bids": ["six"]}, "bid six: 6 tricks of 5 cards"),
     ({"bids": ["nap+f"]}, "bid nap\\+f: needs widow=floater"),
-    ({"pay": {"two": [2, 2]}}, "pay of 'two'"),
+    ({"pay": {"two": [2, 2]}}, "pay of='two'"),
     ({"pay": {"nap": 5}}, "pay of nap=5: write \\[win from each, lose to each\\]"),
     ({"pay": {"nap": [5, -1]}}, "lose of nap=-1"),
     ({"lead": {"misere": "lowest_trump"}}, "lead of misere='lowest_trump': this bid has no trumps"),
-    ({"lead": {"nap": "highest"}}, "lead of nap 'highest'"),
-    ({"lead": {"x": 3}}, "lead of 'x': allowed are three, misere, four, nap, wellington, blucher"),
-    ({"lead": {"nap": [[]]}}, r"lead of nap \[\[\]\]"),
-    ({"wellington_over": "naps"}, "wellington_over 'naps'"),
+    ({"lead": {"nap": "highest"}}, "lead of nap='highest'"),
+    ({"lead": {"x": 3}}, "lead of='x': allowed are three, misere, four, nap, wellington, blucher"),
+    ({"lead": {"nap": [[]]}}, r"lead of nap=\[\[\]\]"),
+    ({"wellington_over": "naps"}, "wellington_over='naps'"),
     ({"widow": "garnet", "bids": ["three"]}, "widow=garnet: taking the spare hand bids nap"),
     ({"widow": "peep", "draw": "maker_one"}, "widow and draw are not combined"),
     ({"separate_call": True}, "separate_call: the list must have five"),

@@ -6,12 +6,14 @@ Weights and states end in a checksum of all before it: what is not whole is neve
 import io
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from safetensors.numpy import save
 
 from nap_env.agents.network import Training, Weights, parts, widths_of
@@ -42,10 +44,10 @@ def load_weights(path: Path) -> tuple[Weights, Training]:
             names = parts(widths_of(training.num_features, training.hidden))
             weights = np.concatenate([file.get_tensor(name).ravel() for name in names])
         training.check(weights)
-    except (SafetensorError, TypeError, KeyError):
-        raise ValueError(f"{path}: not weights that training.ppo wrote") from None
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
+    except Exception:  # what safetensors raises depends on what else the file is
+        raise ValueError(f"{path}: not weights that training.ppo wrote") from None
     return weights, training
 
 
@@ -96,22 +98,33 @@ def load_log(path: Path) -> list[dict[str, float]]:
     return lines
 
 
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Let an error of the operating system say which file it is about."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, error.filename or str(path)) from error
+
+
 def replace(path: Path, content: bytes) -> None:
     """Write a file beside its place, flush it, and move it there.
 
     Raises:
-        OSError: it cannot be written; the file that was there is as before.
+        OSError: it cannot be written, and is named; what was there is as before.
     """
     new = path.with_name(path.name + ".new")
-    try:
-        with new.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(path)
-    except OSError:
-        new.unlink(missing_ok=True)
-        raise
+    with naming(path):
+        try:
+            with new.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(path)
+        except OSError:
+            with suppress(OSError):
+                new.unlink()
+            raise
     folder = os.open(path.parent, os.O_RDONLY)
     os.fsync(folder)
     os.close(folder)

@@ -70,7 +70,8 @@ from tqdm import tqdm
 from nap_env import __version__
 from nap_env.agents.network import Training, differences
 from nap_env.engine.state import GAME
-from training.checkpoint import load_log, load_state, replace, save_state, save_weights
+from nap_env.rules import whole
+from training.checkpoint import load_log, load_state, naming, replace, save_state, save_weights
 from training.config import MAY_CHANGE, Config, parse
 from training.evaluate import MOST_SEED, evaluate, measured
 from training.provenance import commit, machine, versions
@@ -176,12 +177,12 @@ class Run:
         try:
             self._check(state)
             trainer.resume(state["trainer"])
-            self._measured = state["measured"]
+            self._measured = whole("measured", state["measured"], 0, trainer.decisions)
             if state["config"]["against"] == list(config.against):  # else it was best at another
-                self._best = state["best"]
+                self._best = float(state["best"])
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
-        except (KeyError, TypeError, AttributeError, RuntimeError):
+        except Exception:  # depends on what is there in its place
             raise ValueError(f"{path}: something is missing in it: begin a new run") from None
         path = self.folder / "metrics.jsonl"
         if self._leads and path.exists():  # a run may have been stopped before its first update
@@ -210,7 +211,7 @@ class Run:
         training.check(told["average"].numpy())
         if state["record"] != RECORD:
             raise ValueError("its games are those of another nap_env: begin a new run")
-        if told["games"].shape != now["games"].shape:
+        if (told["games"].shape, told["games"].dtype) != (now["games"].shape, now["games"].dtype):
             raise ValueError("its games do not fit: go on with as many processes as before")
 
     def save(self) -> None:
@@ -362,23 +363,26 @@ class Log:
 
     def __init__(self, folder: Path, decisions: int) -> None:
         """Go on after so many decisions."""
+        self._folder, self._path = folder, folder / "metrics.jsonl"
         self._board = SummaryWriter(folder, purge_step=decisions + 1)
-        self._lines = (folder / "metrics.jsonl").open("a")
+        self._lines = self._path.open("a")
 
     def __enter__(self) -> "Log":
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._board.close()
-        self._lines.close()
+        with naming(self._path), self._lines, naming(self._folder):
+            self._board.close()
 
     def write(self, decisions: int, metrics: dict[str, float]) -> None:
         """Log the metrics of an update."""
         metrics = {name: float(value) for name, value in metrics.items()}
-        for name, value in metrics.items():
-            self._board.add_scalar(name, value, decisions)
-        self._lines.write(json.dumps({"decisions": decisions} | metrics) + "\n")
-        self._lines.flush()
+        with naming(self._folder):
+            for name, value in metrics.items():
+                self._board.add_scalar(name, value, decisions)
+        with naming(self._path):
+            self._lines.write(json.dumps({"decisions": decisions} | metrics) + "\n")
+            self._lines.flush()
 
 
 def main(argv: Sequence[str] | None = None, prog: str = "python -m training.ppo") -> None:
@@ -394,8 +398,12 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m training.ppo"
     try:
         team = Team(config.device)
         run = Run(Trainer(config, team))
-    except (ValueError, OSError) as error:
+    except ValueError as error:
         print(error, file=sys.stderr)
+        sys.exit(2)
+    except OSError as error:
+        other = "" if config.resume else ", or --run-dir another folder"
+        print(f"{error}: give it room and rights{other}", file=sys.stderr)
         sys.exit(2)
     trainer = run.trainer
     with closing(run):
@@ -404,6 +412,8 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m training.ppo"
         except (FloatingPointError, OSError) as error:
             if team.rank == 0:
                 print(f"{error}; {run.folder} holds the checkpoint before it", file=sys.stderr)
+            if team.rank == 0 and isinstance(error, OSError):
+                print(f"give it room and rights, then --resume {run.folder}", file=sys.stderr)
             sys.exit(1)
         finally:
             team.leave()

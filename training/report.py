@@ -152,8 +152,15 @@ def page(run: Path) -> str:
     if not lines:
         raise ValueError(f"{run}: nothing has been logged yet")
     told, where = _mapping(run / "config.yaml"), _mapping(run / "versions.json")
+    rules, players = (told.get(name) for name in ("rules", "num_players"))
+    if not isinstance(rules, list) or not isinstance(players, list):
+        raise ValueError(f"{run / 'config.yaml'}: not what a run writes")
     end = run / "results.json"
-    results = _mapping(end)["results"] if end.exists() else []
+    try:
+        results = _mapping(end)["results"] if end.exists() else []
+        at_the_end = results_of(results) if results else ""
+    except (LookupError, TypeError, ValueError):
+        raise ValueError(f"{end}: not what a run writes") from None
     found = {title: curves(lines, prefixes) for title, _, prefixes in PLOTS}
     labels = dict.fromkeys(label for lines_of in found.values() for label in lines_of)
     colours = {label: f"C{number % 10}" for number, label in enumerate(labels)}
@@ -168,10 +175,10 @@ def page(run: Path) -> str:
         f'<meta name="viewport" content="width=device-width">'
         f"<title>{html.escape(run.name)}</title><style>{STYLE}</style>"
         f"<h1>{html.escape(run.name)}</h1>"
-        f"<p>{html.escape(' '.join(told['rules']))}, "
-        f"{' '.join(map(str, told['num_players']))} players; "
+        f"<p>{html.escape(' '.join(map(str, rules)))}, "
+        f"{html.escape(' '.join(map(str, players)))} players; "
         f"{decisions:,} decisions in {deals:,} deals, {len(lines):,} updates.</p>"
-        + (f"<h2>At the end</h2>{results_of(results)}" if results else "")
+        + (f"<h2>At the end</h2>{at_the_end}" if at_the_end else "")
         + f"<h2>On the way</h2><div class=plots>{''.join(plots)}</div>"
         f"<h2>Told</h2><table>{rows_of(told)}</table>"
         f"<h2>Ran on</h2><table>{rows_of(where)}</table></html>\n"
@@ -190,8 +197,6 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m training.repo
         out.write_text(page(config.run))
     except (OSError, ValueError) as error:
         sys.exit(str(error))
-    except KeyError as error:
-        sys.exit(f"{config.run}: {error} is missing")
     print(out)
 
 

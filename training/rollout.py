@@ -38,7 +38,16 @@ from nap_env.agents.network import (
     widths_of,
 )
 from nap_env.engine.kernel import kernel
-from nap_env.engine.state import AUCTION, BUY, HOLD, OVER, draw, new_games, seed_game
+from nap_env.engine.state import (
+    AUCTION,
+    BUY,
+    HOLD,
+    OVER,
+    checked_games,
+    draw,
+    new_games,
+    seed_game,
+)
 from nap_env.engine.step import (
     advance,
     is_legal,
@@ -437,8 +446,13 @@ class Players:
         return self.games[: self.num_games].view(np.uint8).reshape(self.num_games, -1).copy()
 
     def resume(self, state: npt.NDArray[np.uint8]) -> None:
-        """Go on with games that `state` returned."""
-        self.games[: self.num_games] = state.copy().view(self.games.dtype).ravel()
+        """Go on with games that `state` returned.
+
+        Raises:
+            ValueError: they are something else.
+        """
+        records = state.copy().view(self.games.dtype).ravel()
+        self.games[: self.num_games] = checked_games(records, self._table)
 
     def _grow(self) -> None:
         """Make room: for a first guess, then for twice as much."""

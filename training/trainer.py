@@ -13,6 +13,7 @@ have learnt to pass, the little that still happens is not blown up into large st
 """
 
 import hashlib
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +28,7 @@ from torch import nn
 from nap_env.agents import Agent, make
 from nap_env.agents.network import NetworkAgent, Training
 from nap_env.observation import LAYOUT_VERSION
-from nap_env.rules import Rules
+from nap_env.rules import Rules, whole
 from training.arena import CHECKPOINT, enter
 from training.checkpoint import load_weights
 from training.config import Config
@@ -303,7 +304,7 @@ class Trainer:
         """Go on from what `state` returned.
 
         Raises:
-            ValueError: a network among the opponents has changed.
+            ValueError: a network among the opponents has changed, or a value is none that can be.
         """
         for name, digest in state["opponents"].items():
             if self._digests.get(name) != digest:
@@ -315,9 +316,9 @@ class Trainer:
         for worker, tables in zip(self._workers, self._players, strict=True):
             for players, records in zip(tables, games[worker], strict=True):
                 players.resume(records)
-        self.updates = state["updates"]
-        self.deals = state["deals"]
-        self.decisions = state["decisions"]
+        self.updates, self.deals, self.decisions = (
+            whole(name, state[name], 0, sys.maxsize) for name in ("updates", "deals", "decisions")
+        )
 
     def agent(self, rules: Rules, num_players: int) -> NetworkAgent:
         """Return the present network as a player at one of its tables."""

@@ -35,7 +35,7 @@ from nap_env.engine.step import legal_action
 from nap_env.games import Games
 from nap_env.observation import LAYOUT_HASH, LAYOUT_VERSION, layout
 from nap_env.presets import resolve
-from nap_env.rules import MATCH_LENGTH, Bid, Rules
+from nap_env.rules import MATCH_LENGTH, Bid, Rules, flag, is_whole, one_of
 
 NUM_HEADS = NUM_ACTIONS + 1
 VALUE_HEAD = NUM_ACTIONS
@@ -125,6 +125,13 @@ class Training:
                 f"trained on observation layout {self.layout_version} ({self.layout_hash}), "
                 f"this nap_env has {LAYOUT_VERSION} ({LAYOUT_HASH}): train again"
             )
+        for name in ("rules", "num_players", "hidden"):
+            if not getattr(self, name):
+                raise ValueError(f"{name}=(): at least one is needed")
+        for players in self.num_players:
+            if not is_whole(players):
+                raise ValueError(f"num_players={players!r}: a whole number is needed")
+        flag("suits_in_order", self.suits_in_order)
         if not self.content:
             content = tuple(resolve(name, self.options) for name in self.rules)
             object.__setattr__(self, "content", content)
@@ -139,14 +146,21 @@ class Training:
             ValueError: it was made by another version of this package, or is as for `Training`.
         """
         names = {field.name for field in fields(Training)}
-        if told.keys() != names:
-            changed = ", ".join(sorted(names ^ told.keys()))
+        if not isinstance(told, Mapping) or told.keys() != names:
+            changed = ", ".join(sorted(names ^ set(told))) if isinstance(told, Mapping) else "all"
             raise ValueError(f"written by another nap_env, which differs in {changed}: train again")
-        lists = {name: tuple(told[name]) for name in ("rules", "num_players", "hidden")}
-        content = tuple(
-            _restored(Rules, {**rules, "bids": [_restored(Bid, bid) for bid in rules["bids"]]})
-            for rules in told["content"]
-        )
+        lists = {name: told[name] for name in ("rules", "num_players", "hidden", "content")}
+        for name, listed in lists.items():
+            if not isinstance(listed, list | tuple):
+                raise ValueError(f"{name}={listed!r}: a list is needed")
+        try:
+            content = tuple(
+                _restored(Rules, {**rules, "bids": [_restored(Bid, bid) for bid in rules["bids"]]})
+                for rules in told["content"]
+            )
+        except (TypeError, KeyError, AttributeError) as error:
+            raise ValueError(f"not what a network was trained on: {error!r}") from None
+        lists = {name: tuple(listed) for name, listed in lists.items()}
         return Training(**{**told, **lists, "content": content})
 
     @property
@@ -213,8 +227,11 @@ class Training:
             ValueError: their number is another one, or one of them is not a finite number.
         """
         needed = (num_weights(widths_of(self.num_features, self.hidden)),)
-        if weights.shape != needed:
-            raise ValueError(f"weights: {weights.shape}, {needed} are needed")
+        weights = np.asarray(weights)
+        if weights.dtype != np.float32 or weights.shape != needed:
+            raise ValueError(
+                f"weights: {weights.dtype} {weights.shape}, float32 {needed} are needed"
+            )
         broken = int(np.count_nonzero(~np.isfinite(weights)))
         if broken:
             raise ValueError(f"weights: {broken} of them are not finite numbers: train again")
@@ -271,7 +288,7 @@ def widths_of(num_features: int, hidden: Sequence[int]) -> npt.NDArray[np.int64]
         ValueError: a width that is not a multiple of LANES.
     """
     for width in hidden:
-        if width < 1 or width % LANES:
+        if not is_whole(width) or width < 1 or width % LANES:
             raise ValueError(f"hidden={tuple(hidden)}: widths must be multiples of {LANES}")
     if not hidden:
         raise ValueError("hidden=(): at least one layer is needed")
@@ -471,8 +488,7 @@ class NetworkAgent(SeatedAgent):
         Raises:
             ValueError: weights, policy or table do not fit.
         """
-        if policy not in POLICIES:
-            raise ValueError(f"policy={policy!r}: allowed are {', '.join(POLICIES)}")
+        one_of("policy", policy, POLICIES)
         training.check(weights)
         self.training, self.policy = training, policy
         super().__init__(*training.table(rules, num_players))
@@ -539,7 +555,7 @@ def load_network(
     try:
         with np.load(io.BytesIO(content)) as file:
             told, weights = json.loads(str(file["training"])), file["weights"]
-    except (KeyError, ValueError):
+    except Exception:  # what numpy raises depends on what else the file is
         raise ValueError(f"{path}: not a network that training.export wrote") from None
     try:
         return NetworkAgent(weights, Training.of(told), policy, rules, num_players)

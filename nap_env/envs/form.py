@@ -6,7 +6,7 @@ import numpy as np
 from gymnasium import spaces
 
 from nap_env.actions import NUM_ACTIONS
-from nap_env.rules import flag
+from nap_env.rules import flag, one_of
 
 MASK_IN = ("both", "obs", "info")
 
@@ -31,8 +31,7 @@ class Form:
         Raises:
             ValueError: another `mask_in`, or one for which a plain array has no place.
         """
-        if mask_in not in MASK_IN:
-            raise ValueError(f"mask_in={mask_in!r}: allowed are {', '.join(MASK_IN)}")
+        one_of("mask_in", mask_in, MASK_IN)
         flat_obs = flag("flat_obs", flat_obs)
         if flat_obs and mask_in == "obs":
             raise ValueError(

@@ -127,14 +127,15 @@ class NapEnv(Cloneable, gymnasium.Env[Any, Any]):
         """
         tables = self._tables
         key = None if seed is None else hash_seed(seed)
-        if options:
+        fresh = options is None or (isinstance(options, Mapping) and not options)
+        if not fresh:
             game = tables.game(0)
             game.set_up_as(key, options)
             tables.games[:] = game.games
         elif key is not None:
             tables.seed(np.zeros(1, np.intp), np.array([key]))
         super().reset(seed=None if seed is None else int(seed))
-        tables.play(STANDS if options else BEGINS)
+        tables.play(BEGINS if fresh else STANDS)
         if self.render_mode == "human":
             self.render()
         return self._observation(), self._info()

@@ -30,7 +30,7 @@ from nap_env.game import (
 from nap_env.games import Games
 from nap_env.picture import RENDER_FPS, Screen, warn_of_no_mode
 from nap_env.presets import resolve
-from nap_env.rules import MAX_SEATS, Rules, flag, integers, rules_table, seated, whole
+from nap_env.rules import MAX_SEATS, Rules, flag, integers, one_of, rules_table, seated, whole
 from nap_env.sight import MASK_BYTES, show, write_mask
 
 Player = str | Agent
@@ -596,9 +596,8 @@ class NapVectorEnv(Cloneable, VectorEnv[Any, Any, npt.NDArray[Any]]):
             ModuleNotFoundError: pictures are asked for, and pygame is not installed.
         """
         num_envs = whole("num_envs", num_envs, 1, MOST_GAMES)
-        modes = [mode.value for mode in AutoresetMode]
-        if autoreset_mode not in [*AutoresetMode, *modes]:
-            raise ValueError(f"autoreset_mode={autoreset_mode!r}: allowed are {', '.join(modes)}")
+        if not isinstance(autoreset_mode, AutoresetMode):
+            one_of("autoreset_mode", autoreset_mode, [mode.value for mode in AutoresetMode])
         self._screen = Screen(render_mode, RENDER_MODES)
         self._tables = Tables(
             num_envs, rules, num_players, opponents, seat, options, observation_layout
@@ -646,7 +645,7 @@ class NapVectorEnv(Cloneable, VectorEnv[Any, Any, npt.NDArray[Any]]):
         return self._observation(), self._infos(rows)
 
     def _rows_to_reset(self, options: Mapping[str, Any] | None) -> Rows:
-        if options is None or options == {}:
+        if options is None or (isinstance(options, Mapping) and not options):
             return np.ones(self.num_envs, np.bool_)
         if not isinstance(options, Mapping) or list(options) != ["reset_mask"]:
             raise ValueError(

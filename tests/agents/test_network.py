@@ -157,7 +157,7 @@ def test_what_does_not_fit_is_refused(tmp_path):
     plan = training()
     with pytest.raises(ValueError, match=r"policy='best': allowed are sampled, argmax"):
         NetworkAgent(weights_for(plan), plan, "best")
-    with pytest.raises(ValueError, match=r"weights: \(3,\)"):
+    with pytest.raises(ValueError, match=r"weights: float32 \(3,\)"):
         NetworkAgent(np.zeros(3, np.float32), plan)
     broken = weights_for(plan)
     broken[[3, 5]] = np.nan, np.inf

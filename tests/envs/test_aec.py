@@ -177,7 +177,7 @@ def test_flat_observation_is_the_plain_array(factory):
         ({"rules": "whist"}, "rules='whist'"),
         ({"num_players": 9}, "num_players=9: standard seats 3 to 7"),
         ({"options": {"jokers": 2}}, "option 'jokers' is not known"),
-        ({"observation_layout": "wide"}, "observation_layout 'wide'"),
+        ({"observation_layout": "wide"}, "observation_layout='wide'"),
     ],
 )
 def test_constructor_refuses_what_is_not_allowed(arguments, text):

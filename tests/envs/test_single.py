@@ -567,7 +567,7 @@ def test_an_agent_that_is_not_compiled_is_asked_about_the_games(monkeypatch):
         ({"rules": "whist"}, r"rules='whist'"),
         ({"rules": {"name": "standard"}}, r"rules=\{'name': 'standard'\}: the keys must be"),
         ({"num_players": 9}, r"num_players=9: standard seats 3 to 7"),
-        ({"observation_layout": "wide"}, r"observation_layout 'wide'"),
+        ({"observation_layout": "wide"}, r"observation_layout='wide'"),
     ],
 )
 def test_bad_arguments_are_named(arguments, text):

@@ -9,6 +9,7 @@ from itertools import pairwise
 import gymnasium
 import numpy as np
 import pytest
+from deals import shuffle_hidden_cards
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import data_equivalence
@@ -389,6 +390,27 @@ def test_rows_with_a_mask_are_the_decisions():
         seats = infos["seat"]
         assert not (infos["action_mask"].any(1) & terminated).any()
     assert decided == taken
+
+
+@every_preset
+def test_hidden_cards_change_nothing_that_the_learners_are_told(rules):
+    """Observations, masks, infos and what is rendered stay, whatever lies where it is not seen."""
+    envs = NapVectorEnv(8, rules, players(rules), render_mode="ansi", autoreset_mode=SAME_STEP)
+    rng, changed = np.random.default_rng(5), 0
+    _, infos = envs.reset(seed=5)
+    for _ in range(30):
+        other = envs.clone()
+        for row, seat in enumerate(infos["seat"]):
+            game = envs._tables.game(row)
+            shuffle_hidden_cards(game, int(seat), rng)
+            changed += other._tables.games[row : row + 1].tobytes() != game.games.tobytes()
+            other._tables.games[row] = game.games[0]
+        other._tables.play_on(show_all=True)
+        assert same(envs._observation(), other._observation())
+        assert same(envs._infos(envs._every), other._infos(other._every))
+        assert envs.render() == other.render()
+        infos = envs.step(legal(envs, infos, rng))[-1]
+    assert changed > 200
 
 
 def test_without_copies_the_arrays_belong_to_the_environment():

@@ -471,7 +471,7 @@ def test_a_run_does_not_go_on_under_other_rules(tmp_path, monkeypatch):
     ("change", "text"),
     [
         (lambda told: told.update(games=told["games"][:, :, :1]), "its games do not fit"),
-        (lambda told: told.update(average=told["average"][:1]), "weights: (1,)"),
+        (lambda told: told.update(average=told["average"][:1]), "weights: float32 (1,)"),
         (lambda told: told["weights"].fill_(np.nan), "are not finite numbers"),
         (lambda told: told.pop("games"), "something is missing in it: begin a new run"),
         (lambda told: told.pop("updates"), "something is missing in it: begin a new run"),

@@ -80,6 +80,14 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path, run):
             with pytest.raises(SystemExit, match=f"{name}: not what a run writes"):
                 report.main([str(run)])
         (run / name).write_bytes(content)
+    (run / "config.yaml").write_text("rules: 3")
+    with pytest.raises(SystemExit, match=r"config\.yaml: not what a run writes"):
+        report.main([str(run)])
+    (run / "config.yaml").write_text("{rules: [standard], num_players: [4]}")
+    for broken in ('{"results": 3}', '{"results": [{}]}', "{}", '{"results": [3]}', "[]"):
+        (run / "results.json").write_text(broken)
+        with pytest.raises(SystemExit, match=r"results\.json: not what a run writes"):
+            report.main([str(run)])
 
 
 def test_an_exported_network_is_the_one_of_the_run(tmp_path, capsys):
