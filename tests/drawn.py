@@ -101,7 +101,7 @@ def as_json(value: Any) -> str:
 
 
 def fuzz(
-    tries: int = 1, forked: bool = True
+    tries: float = 1, forked: bool = True
 ) -> Callable[[Callable[..., None]], Callable[[], None]]:
     """Make a test of a property by `given`: so many times TRIES, all in one child.
 
@@ -110,7 +110,7 @@ def fuzz(
 
     def test_of(check: Callable[..., None]) -> Callable[[], None]:
         def test() -> None:
-            many = settings(max_examples=tries * TRIES)(check)
+            many = settings(max_examples=int(tries * TRIES))(check)
             in_child(many) if forked else many()
 
         test.__doc__ = check.__doc__

@@ -156,7 +156,7 @@ def can_be_saved(value: Any) -> bool:
     return True
 
 
-@fuzz(forked=False)
+@fuzz(0.2, forked=False)
 @given(data=st.data())
 def test_states_of_runs(data: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:
