@@ -11,11 +11,12 @@ if TYPE_CHECKING:
     from nap_env.batch import Batch as Batch
     from nap_env.game import Game as Game
     from nap_env.games import Games as Games
+    from nap_env.observation import layout as layout
     from nap_env.rules import Bid as Bid
     from nap_env.rules import Rules as Rules
 
 __version__ = "0.1.0"
-__all__ = ["Batch", "Bid", "Game", "Games", "IllegalActionError", "Rules", "nap_v0"]
+__all__ = ["Batch", "Bid", "Game", "Games", "IllegalActionError", "Rules", "layout", "nap_v0"]
 
 _HOMES = {
     "Batch": "nap_env.batch",
@@ -24,6 +25,7 @@ _HOMES = {
     "Games": "nap_env.games",
     "IllegalActionError": "nap_env.actions",
     "Rules": "nap_env.rules",
+    "layout": "nap_env.observation",
 }
 
 register(

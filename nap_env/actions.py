@@ -7,6 +7,7 @@
 """
 
 from nap_env.cards import CARDS, NUM_CARDS, SUIT_NAMES
+from nap_env.words import did_you_mean
 
 CALLS = ("pass", "done", "look", "take", "hold", "decline")
 BIDS = (
@@ -40,4 +41,5 @@ def action_id(name: str) -> int:
         others = " ".join(ACTIONS[NUM_CARDS:])
         raise ValueError(
             f"{name!r} is not an action: a card such as QH, or one of {others}"
+            f"{did_you_mean(name, ACTIONS)}"
         ) from None

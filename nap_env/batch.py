@@ -16,6 +16,7 @@ from nap_env.games import Games
 from nap_env.presets import resolve
 from nap_env.rules import Rules, flag, integers, one_of, whole
 from nap_env.sight import MASK_BYTES, observe, unpack, write_mask
+from nap_env.words import names_arguments
 
 MOST_GAMES = 2**31 - 1
 MOST_STEPS = 2**63 - 1
@@ -125,6 +126,7 @@ class Batch(Games):
         rules, num_players, num_games, games, layout: see `Games`.
     """
 
+    @names_arguments
     def __init__(
         self,
         rules: str | Rules = "standard",

@@ -37,6 +37,7 @@ from nap_env.rules import PHASES, TABLE, Rules, integers, is_whole, rules_table,
 from nap_env.sight import MASK_BYTES, show
 from nap_env.svg import svg
 from nap_env.table import Table, read_table
+from nap_env.words import did_you_mean, names_arguments
 
 MOST_CHIPS = 2_000_000_000
 """Limit to the pool and the scores that a deal can be set up with."""
@@ -226,6 +227,7 @@ class Game(Cloneable):
     DEAL_KEYS = ("dealer", "hands", "widow", "stock", "pool", "multiplier", "scores")
     """The keys of a record that `set_up` takes."""
 
+    @names_arguments
     def __init__(
         self,
         rules: str | Rules = "standard",
@@ -412,7 +414,10 @@ class Game(Cloneable):
         allowed = (*self.DEAL_KEYS, "record", "options")
         unknown = [key for key in options if key not in allowed]
         if unknown:
-            raise ValueError(f"options: unknown {unknown!r}; allowed are {', '.join(allowed)}")
+            raise ValueError(
+                f"options: unknown {unknown!r}; allowed are {', '.join(allowed)}"
+                f"{did_you_mean(unknown[0], allowed)}"
+            )
         record = options.get("record", {})
         given = {key: options[key] for key in self.DEAL_KEYS if key in options}
         if "record" in options:

@@ -14,6 +14,7 @@ from nap_env.observation import layout
 from nap_env.presets import resolve
 from nap_env.rules import Rules, as_array, is_whole, rules_table, seated
 from nap_env.sight import MASK_BYTES, show
+from nap_env.words import names_arguments
 
 
 @kernel
@@ -65,6 +66,7 @@ class Games(Cloneable):
         layout: where the fields of an observation stand.
     """
 
+    @names_arguments
     def __init__(
         self,
         rules: str | Rules,

@@ -24,7 +24,9 @@ import numpy.typing as npt
 
 from nap_env.actions import NUM_BIDS
 from nap_env.cards import NUM_CARDS, NUM_SUITS
+from nap_env.presets import resolve
 from nap_env.rules import MAX_HAND, MAX_SEATS, PHASES, Rules, one_of, seated
+from nap_env.words import did_you_mean
 
 LAYOUT_VERSION = 1
 WORD = 64
@@ -222,7 +224,10 @@ class Layout:
             return self._slices[name, seat]
         except (KeyError, TypeError):
             names = sorted({field for field, _ in self._slices})
-            raise ValueError(f"field {name!r} of seat {seat}: there are {names}") from None
+            raise ValueError(
+                f"field {name!r} of seat {seat}: there are {', '.join(names)}"
+                f"{did_you_mean(name, names)}"
+            ) from None
 
     def describe(self) -> str:
         """Return the layout as a table: entries, name, meaning."""
@@ -234,17 +239,18 @@ class Layout:
         return "\n".join(rows)
 
 
-def layout(rules: Rules, num_players: int, observation_layout: str = "fixed") -> Layout:
+def layout(rules: str | Rules, num_players: int, observation_layout: str = "fixed") -> Layout:
     """Return the layout for these rules and players, or the one that all share.
 
     Args:
-        rules: the rules.
+        rules: a preset's name, or rules.
         num_players: players at the table.
         observation_layout: `fixed` for these rules and players, or `full`, one for all.
 
     Raises:
         ValueError: the rules cannot seat so many players, or there is no such layout.
     """
+    rules = resolve(rules)
     players = seated(rules, num_players)
     one_of("observation_layout", observation_layout, ("fixed", "full"))
     return _layout(rules, players, observation_layout == "full")

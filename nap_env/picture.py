@@ -17,6 +17,7 @@ from nap_env.drawing import HEIGHT, TEXT, WIDTH, Canvas, Colour, Point, paint
 from nap_env.render import table_text
 from nap_env.svg import svg
 from nap_env.table import Table
+from nap_env.words import did_you_mean
 
 if TYPE_CHECKING:
     import pygame
@@ -29,6 +30,7 @@ RENDER_MODES = ("ansi", "svg", *PICTURE_MODES)
 RENDER_FPS = 1
 
 _SUPERSAMPLING = 2
+_UNSEEN = ("offscreen", "dummy")  # drivers that pygame falls back on where there is no display
 
 
 def picture(table: Table) -> Picture:
@@ -58,12 +60,18 @@ class Screen:
         Raises:
             ValueError: there is no such mode.
             ModuleNotFoundError: the mode needs pygame, and that is not installed.
+            RuntimeError: there is no display for a window.
         """
         known = isinstance(render_mode, str) and render_mode in modes
         if not known and render_mode is not None:
-            raise ValueError(f"render_mode={render_mode!r}: allowed are None, {', '.join(modes)}")
+            raise ValueError(
+                f"render_mode={render_mode!r}: allowed are None, {', '.join(modes)}"
+                f"{did_you_mean(render_mode, modes)}"
+            )
         if render_mode in PICTURE_MODES:
             _pygame()
+        if render_mode == "human":
+            _find_display()
         self.__setstate__((render_mode,))
 
     def __getstate__(self) -> tuple[str | None]:
@@ -126,6 +134,29 @@ def _pygame() -> Any:
         raise ModuleNotFoundError(
             'pictures need pygame: pip install "nap_env[render]"', name="pygame"
         ) from None
+
+
+def _find_display() -> None:
+    """Refuse to open a window that nobody would see.
+
+    Raises:
+        RuntimeError: there is no display, and none was chosen by SDL_VIDEODRIVER.
+    """
+    pg = _pygame()
+    before = pg.display.get_init()
+    try:
+        pg.display.init()
+        is_seen = pg.display.get_driver() not in _UNSEEN or bool(os.environ.get("SDL_VIDEODRIVER"))
+    except pg.error:
+        is_seen = False
+    if not before:
+        pg.display.quit()
+    if not is_seen:
+        raise RuntimeError(
+            "render_mode='human' opens a window, and there is no display: set DISPLAY (or "
+            "WAYLAND_DISPLAY) to one, SDL_VIDEODRIVER=dummy to go without, or take another mode: "
+            "ansi, svg, rgb_array"
+        )
 
 
 def _painted(table: Table) -> "pygame.Surface":

@@ -15,6 +15,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from nap_env.rules import ALT_TARIFF, PRESETS, TARIFF, TRUMPS_LED, Bid, Rules, trumps_of
+from nap_env.words import did_you_mean
 
 __all__ = ["PRESETS", "SOURCES", "describe", "overview", "resolve", "summary"]
 
@@ -321,7 +322,10 @@ def resolve(
         bids = [Bid(**_fields("a bid", row, Bid)) for row in values["bids"]]
         chosen = Rules(**{**values, "bids": tuple(bids)})
     else:
-        raise ValueError(f"rules={rules!r}: a Rules object or one of {', '.join(PRESETS)}")
+        raise ValueError(
+            f"rules={rules!r}: a Rules object or one of {', '.join(PRESETS)}"
+            f"{did_you_mean(rules, PRESETS)}"
+        )
     if options is not None and not isinstance(options, Mapping):
         raise ValueError(f"options={options!r}: a mapping of option names to values")
     return chosen.with_options(options) if options else chosen

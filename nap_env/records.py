@@ -155,7 +155,7 @@ def check(lines: Iterable[str | bytes]) -> Iterator[tuple[int, bool, list[str]]]
 
 
 def sample(
-    rules: Rules, num_players: int, deals: int, seed: int, *, legal: bool = False
+    rules: str | Rules, num_players: int, deals: int, seed: int, *, legal: bool = False
 ) -> Iterator[dict[str, Any]]:
     """Yield records of independent deals, played by uniformly random legal actions.
 
@@ -163,7 +163,7 @@ def sample(
     the multiplier 1 or 2 where the rules have one. Deal `k` depends on (seed, k) only.
 
     Args:
-        rules: the rules.
+        rules: a preset's name, or rules.
         num_players: players at the table.
         deals: how many.
         seed: a whole number from 0 on.
@@ -171,6 +171,7 @@ def sample(
     """
     whole("seed", seed, 0, sys.maxsize)
     whole("deals", deals, 0, sys.maxsize)
+    rules = resolve(rules)
     game = Game(rules, num_players, seed=0)
     for deal in range(deals):
         table = np.random.default_rng([seed, deal])

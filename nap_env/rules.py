@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from nap_env.actions import BIDS, FIRST_SUIT, NUM_BIDS
 from nap_env.cards import JOKER, JOKER_MASK, NUM_RANKS, NUM_SUITS, RANKS
+from nap_env.words import did_you_mean
 
 MAX_SEATS = 8
 MAX_HAND = 7
@@ -107,7 +108,10 @@ def one_of(name: str, value: Any, allowed: Iterable[str]) -> Any:
         ValueError: it is something else; names it.
     """
     if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{name}={value!r}: allowed are {', '.join(allowed) or 'none here'}")
+        raise ValueError(
+            f"{name}={value!r}: allowed are {', '.join(allowed) or 'none here'}"
+            f"{did_you_mean(value, allowed)}"
+        )
     return value
 
 
@@ -325,8 +329,11 @@ class Rules:
         changes = {key: _from_json(key, value) for key, value in options.items()}
         for key in changes:
             if key not in names | {"pay", "lead"}:
-                known = ", ".join(sorted(names | {"pay", "lead"}))
-                raise ValueError(f"option {key!r} is not known; there are {known}")
+                known = sorted(names | {"pay", "lead"})
+                raise ValueError(
+                    f"option {key!r} is not known; there are {', '.join(known)}"
+                    f"{did_you_mean(key, known)}"
+                )
         listed = changes.pop("bids", tuple(bid.name for bid in self.bids))
         merged = self._rows(listed, changes.get("scheme", self.scheme))
         for name, price in _by_bid("pay", changes.pop("pay", None), merged):

@@ -5,7 +5,8 @@ seat to move may know and on the game's own random stream, never on the games be
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -18,7 +19,8 @@ from nap_env.agents.pimc import Pimc
 from nap_env.agents.simple import passer, random
 from nap_env.agents.users import UserAgent
 from nap_env.presets import resolve
-from nap_env.rules import Rules
+from nap_env.rules import Rules, seated
+from nap_env.words import did_you_mean
 
 __all__ = ["AGENTS", "Agent", "Maker", "Policy", "from_policy", "make"]
 
@@ -60,16 +62,23 @@ def make(name: str, rules: str | Rules = "standard", num_players: int = 4) -> Ag
         num_players: players at the table.
 
     Raises:
-        ValueError: there is no such player, or it cannot play these rules.
+        ValueError: there is no such player, or it cannot play these rules with so many.
     """
     rules = resolve(rules)
+    num_players = seated(rules, num_players)
     if not isinstance(name, str):
         raise ValueError(f"name={name!r}: the name of a player is a text")
-    if name in AGENTS and not name.endswith("-K"):
-        return AGENTS[name](rules, num_players, 0)
     family, _, number = name.rpartition("-")
     if f"{family}-K" in AGENTS and re.fullmatch("[1-9][0-9]{,9}", number):
         return AGENTS[f"{family}-K"](rules, num_players, int(number))
+    if name in AGENTS and not name.endswith("-K"):
+        try:
+            return AGENTS[name](rules, num_players, 0)
+        except ValueError as error:
+            others = ", ".join(_fitting(rules, num_players))
+            raise ValueError(
+                f"{error}; {rules.name} with {num_players} players is played by {others}"
+            ) from None
     if ":" in name:
         return UserAgent(name)
     if name.endswith(".npz"):
@@ -77,5 +86,14 @@ def make(name: str, rules: str | Rules = "standard", num_players: int = 4) -> Ag
     if Path(name).is_dir():
         raise ValueError(f"{name!r}: a folder: name the file of a network in it")
     raise ValueError(
-        f"{name!r}: allowed are {', '.join(AGENTS)}, FILE.npz, MODULE:NAME and FILE.py:NAME"
+        f"{name!r}: allowed are {', '.join(AGENTS)}, FILE.npz, MODULE:NAME and FILE.py:NAME; "
+        f"K is a whole number from 1 on{did_you_mean(name, AGENTS)}"
     )
+
+
+def _fitting(rules: Rules, num_players: int) -> Iterator[str]:
+    """Yield the names of those who play these rules with so many players."""
+    for name, maker in AGENTS.items():
+        with suppress(ValueError):
+            maker(rules, num_players, 1)
+            yield name

@@ -33,6 +33,7 @@ from nap_env.observation import layout
 from nap_env.picture import RENDER_FPS, RENDER_MODES, Screen
 from nap_env.presets import resolve
 from nap_env.rules import Rules, flag, seated
+from nap_env.words import names_arguments
 
 
 class OrderError(AttributeError, AssertionError):
@@ -109,6 +110,7 @@ class RawNapEnv(Cloneable, AECEnv):  # type: ignore[misc]
         *("terminations", "truncations", "_playing", "_paid", "_scores"),
     )
 
+    @names_arguments
     def __init__(
         self,
         rules: str | Rules = "standard",

@@ -26,6 +26,7 @@ from nap_env.envs.vector import (
 from nap_env.game import Cloneable, hash_seed
 from nap_env.picture import RENDER_FPS, RENDER_MODES, Screen
 from nap_env.rules import Rules, flag
+from nap_env.words import names_arguments
 
 
 class NapEnv(Cloneable, gymnasium.Env[Any, Any]):
@@ -63,6 +64,7 @@ class NapEnv(Cloneable, gymnasium.Env[Any, Any]):
         "render_fps": RENDER_FPS,
     }
 
+    @names_arguments
     def __init__(
         self,
         rules: str | Rules | Mapping[str, Any] = "standard",

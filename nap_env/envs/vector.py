@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
+import gymnasium
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
@@ -32,6 +33,7 @@ from nap_env.picture import RENDER_FPS, Screen, warn_of_no_mode
 from nap_env.presets import resolve
 from nap_env.rules import MAX_SEATS, Rules, flag, integers, one_of, rules_table, seated, whole
 from nap_env.sight import MASK_BYTES, show, write_mask
+from nap_env.words import names_arguments
 
 Player = str | Agent
 """A name for `nap_env.agents.make`, or an agent; `agents.from_policy` makes one of a function."""
@@ -323,6 +325,10 @@ def _first_illegal(games, rows, actions):
     return -1
 
 
+WATCHED_PLAYS = 100
+"""In so many, whoever does not look at the mask takes an illegal action."""
+
+
 class Tables:
     """N tables of the same rules at which one seat learns and the other seats are played here.
 
@@ -360,6 +366,7 @@ class Tables:
         if seat is not None:
             self._check_seat(seat)
             self.learners["seat"] = seat
+        self._watched_plays = WATCHED_PLAYS
         self._actions = np.zeros(count, np.int64)
         self._views = self.layout.new_view()
         self.told = self._new_told()
@@ -481,6 +488,18 @@ class Tables:
         ):  # fmt: skip
             self._ask()
             show_all = False
+        if self._watched_plays:
+            self._watch()
+
+    def _watch(self) -> None:
+        """Warn, once, if a learner has just taken an illegal action."""
+        self._watched_plays -= 1
+        if ((self.status == ENDED) & (self.games["phase"] != OVER)).any():
+            self._watched_plays = 0
+            gymnasium.logger.warn(
+                "an illegal action has ended a match with a reward of -1: choose among the legal "
+                "ones, which action_masks() and info['action_mask'] tell; see docs/ways-in.md"
+            )
 
     def _ask(self) -> None:
         """Ask the opponents for the actions that tables wait for, each player once."""
@@ -555,6 +574,7 @@ class NapVectorEnv(Cloneable, VectorEnv[Any, Any, npt.NDArray[Any]]):
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
 
+    @names_arguments
     def __init__(
         self,
         num_envs: int = 1,
