@@ -25,7 +25,6 @@ import numpy as np
 import numpy.typing as npt
 import tyro
 from scipy import stats
-from tqdm import tqdm
 
 from benchmarks.throughput import OUR_PACKAGES, origin
 from nap_env import Batch
@@ -38,6 +37,7 @@ from nap_env.engine.step import step
 from nap_env.presets import PRESETS, resolve
 from nap_env.rules import TARIFF, Rules, rules_table, tricks_needed
 from nap_env.solver import new_work, solve_deal
+from nap_env.terminal import Progress
 from training.provenance import commit, machine, versions
 
 Array = npt.NDArray[Any]
@@ -57,7 +57,7 @@ NO_CAP = 1 << 62  # nodes: every deal is solved, however long it takes
 
 @dataclass(frozen=True)
 class Options:
-    """Count what is makeable double dummy, and what an agent bids and makes in self-play."""
+    """Count what can be made double dummy, and what an agent bids and makes."""
 
     tables: tuple[Literal["deals", "self-play"], ...] = ("deals", "self-play")
     """Tables to make."""
@@ -237,11 +237,11 @@ def solved(rules: Rules, presets: dict[str, list[int]], options: Options) -> dic
     exact = total == num_deals(rules)
     _solve_first_hands(work, new_games(0), table, made)  # compiles
     start = perf_counter()
-    with tqdm(total=total, desc=", ".join(presets), leave=False, disable=None) as progress:
+    with Progress(", ".join(presets), total, "deals") as progress:
         for games in dealt(rules, options.deals, options.seed):
             longest_is_best += int(_solve_first_hands(work, games, table, made))
             deals += len(games)
-            progress.update(len(games))
+            progress.add(len(games))
             if not exact and perf_counter() - start > options.seconds:
                 break
     names = {bid.name: question for question, bid in QUESTIONS.items()}
@@ -277,16 +277,16 @@ def self_played(rules: Rules, num_players: int, options: Options) -> dict[str, A
     scratch = new_games(1)
     contracts, made = np.zeros((2, NUM_BIDS + 1), np.int64)  # the last: nobody has bid
     label = f"{rules.name}, {num_players} players"
-    with tqdm(total=options.deals, desc=label, leave=False, disable=None) as progress:
+    with Progress(label, options.deals, "deals") as progress:
         for done in range(0, options.deals, size):
             rows = np.arange(min(size, options.deals - done))
-            progress.update(len(rows))
             while rows.size:
                 actions = games.sample()  # for games that are through
                 actions[rows] = agent(games, rows)
                 _count_ending(games.games, table, actions, rows, scratch, contracts, made)
                 games.step(actions)
                 rows = rows[~games.done[rows]]
+            progress.add(min(size, options.deals - done))
             games.reset()
     return {
         "rules": rules.name,

@@ -24,12 +24,12 @@ from typing import Any
 
 import numba
 import tyro
-from tqdm import tqdm
 
 from benchmarks import peers
 from benchmarks.peers import Run
 from nap_env.actions import NUM_ACTIONS
 from nap_env.engine.state import lowest_bit, popcount
+from nap_env.terminal import Progress, counted
 from training.provenance import ROOT, commit, machine, versions
 
 SIZES = (1, 64, 4096)  # games in a Batch
@@ -89,7 +89,7 @@ print(imported - start, reset - start, perf_counter() - start)
 
 @dataclass(frozen=True)
 class Options:
-    """Measure decisions per second on one core and print a table, ratios and one JSON line."""
+    """Measure decisions per second on one core: a table, ratios, a JSON line."""
 
     peers: bool = False
     """Measure other libraries too, those that are installed."""
@@ -337,17 +337,17 @@ def in_order(rows: list[Row]) -> list[Row]:
 
 def measure(rows: list[Row], options: Options) -> dict[str, list[float]]:
     """Decisions per second of each row, one figure a round."""
-    for row in tqdm(rows, desc="warming up", leave=False, disable=None):
+    for row in counted(rows, "warming up", "rows"):
         row.run(WARM_UP_SECONDS)
     gc.collect()
     gc.freeze()  # else the Python loops pay for looking through what the libraries hold
     rates: dict[str, list[float]] = {row.name: [] for row in rows}
-    with tqdm(total=options.rounds * len(rows), desc="measuring", disable=None) as progress:
+    with Progress("measuring", options.rounds * len(rows), "runs") as progress:
         for k in range(options.rounds):
             for row in rows if k % 2 == 0 else reversed(rows):  # a drift favours neither
                 decisions, seconds = row.run(options.seconds)
                 rates[row.name].append(decisions / seconds)
-                progress.update()
+                progress.add(1)
     return rates
 
 
@@ -356,7 +356,7 @@ def measure_startup(options: Options) -> dict[str, list[dict[str, float]]]:
     command = [sys.executable, "-c", STARTUP, options.rules, str(options.players)]
     command.append(str(options.seed))
     times: dict[str, list[dict[str, float]]] = {"cold": [], "warm": []}
-    for _ in tqdm(range(options.startups), desc="starting", disable=None):
+    for _ in counted(range(options.startups), "starting", "processes"):
         with tempfile.TemporaryDirectory() as cache:
             for kind in times:
                 child = subprocess.run(
@@ -365,7 +365,7 @@ def measure_startup(options: Options) -> dict[str, list[dict[str, float]]]:
                     env={**os.environ, "NUMBA_CACHE_DIR": cache},
                     check=True,
                     stdout=subprocess.PIPE,
-                    text=True,
+                    encoding="utf-8",
                 )
                 keys = ("import", "reset", "first_deal")
                 seconds = map(float, child.stdout.split())

@@ -19,10 +19,10 @@ import gymnasium
 import numpy as np
 import torch
 import tyro
-from tqdm import tqdm
 
 import nap_env
 from benchmarks.throughput import origin
+from nap_env.terminal import counted
 from training.config import Config
 from training.provenance import commit, machine, versions
 from training.trainer import Trainer
@@ -256,7 +256,7 @@ def measured(options: Options) -> dict[str, Any]:
         "versions": {"nap_env": nap_env.__version__, **versions(packages)},
         "results": [],
     }
-    for name, (label, changes, asked) in tqdm(ROWS.items(), unit=" rows", disable=None):
+    for name, (label, changes, asked) in counted(ROWS.items(), "measuring", "rows"):
         row = {"name": name, "label": label, "asked": asked, **our_row(options, changes)}
         report["results"].append(row)
     if options.peers:

@@ -6,11 +6,12 @@ it is called for ours.
 
 import argparse
 import importlib
-import os
 import sys
 from collections.abc import Sequence
 
 from nap_env import __version__
+from nap_env.terminal import Parser, run
+from nap_env.words import did_you_mean
 
 COMMANDS = {
     "train": ("training.ppo", "train a network by self-play"),
@@ -20,14 +21,14 @@ COMMANDS = {
     "export": ("training.export", "write a run's network as an agent's file"),
     "records": ("nap_env.records", "check, show and make files of deals"),
     "presets": ("nap_env.presets", "describe the rules"),
-    "warmup": ("nap_env.warmup", "compile now what is else compiled when it is needed"),
+    "warmup": ("nap_env.warmup", "compile all kernels now"),
 }
 """By name: the module that is the command, and what it does."""
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> Parser:
     rows = [f"  {name:10s}{does} (python -m {module})" for name, (module, does) in COMMANDS.items()]
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="nap",
         usage="nap COMMAND ...",
         description="The card game Nap for reinforcement learning.",
@@ -35,11 +36,11 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"nap_env {__version__}")
-    parser.add_argument("command", choices=list(COMMANDS), metavar="COMMAND", help="see below")
+    parser.add_argument("command", metavar="COMMAND", help="see below")
     return parser
 
 
-def main(arguments: Sequence[str] | None = None) -> int | None:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that the command line names; return its exit status."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     parser = _parser()
@@ -47,14 +48,15 @@ def main(arguments: Sequence[str] | None = None) -> int | None:
         parser.print_help(sys.stderr)
         return 2
     name = parser.parse_args(given[:1]).command
+    if name not in COMMANDS:
+        known = ", ".join(COMMANDS)
+        parser.error(f"command {name!r}: there are {known}{did_you_mean(name, COMMANDS)}")
     try:
         module = importlib.import_module(COMMANDS[name][0])
     except ModuleNotFoundError as error:
         parser.exit(2, f"nap {name}: {error}\n")
-    try:
-        status: int | None = module.main(given[1:], prog=f"nap {name}")
-        sys.stdout.flush()
-    except BrokenPipeError:  # whoever read our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 0
-    return status
+    return run(module.main, given[1:], prog=f"nap {name}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -4,7 +4,6 @@ python -m nap_env.play --rules pub --players 4 --opponents passer
 python -m nap_env.play --watch --opponents random passer random passer
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,9 +17,10 @@ from nap_env.cards import CARDS, SUIT_NAMES
 from nap_env.engine.compiler import at_once
 from nap_env.game import Game
 from nap_env.games import Games
-from nap_env.presets import PRESETS, describe
+from nap_env.presets import PRESETS, describe, resolve
 from nap_env.rules import Rules
 from nap_env.table import HIDDEN, Table
+from nap_env.terminal import Parser, run
 
 MANY_DEALS = 1_000_000
 
@@ -307,13 +307,12 @@ def _your_seat(num_players: int, seat: int | None, seed: int | None) -> int:
     return seat
 
 
-def _parser(prog: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser(prog: str) -> Parser:
+    parser = Parser(
         prog=prog,
         description="Play Nap in the terminal against agents, or watch agents play.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
-    parser.add_argument("--rules", default="standard", choices=list(PRESETS), metavar="PRESET",
+    parser.add_argument("--rules", default="standard", metavar="PRESET",
                         help=f"one of {', '.join(PRESETS)}")  # fmt: skip
     parser.add_argument("--players", "--num-players", "--num_players", type=int, default=4,
                         help="players at the table")  # fmt: skip
@@ -346,11 +345,11 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m nap_env.
     deals = parsed.deals or (1 if parsed.watch else MANY_DEALS)
     try:
         sitting = Sitting(
-            PRESETS[parsed.rules], parsed.players, parsed.opponents,
+            resolve(parsed.rules), parsed.players, parsed.opponents,
             person=not parsed.watch, seat=parsed.seat, seed=parsed.seed,
         )  # fmt: skip
     except ValueError as error:
-        parser.exit(2, f"{parser.prog}: {error}\n")
+        parser.refuse(error)
     try:
         _welcome(sitting)
         sitting.play()
@@ -363,4 +362,4 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m nap_env.
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(main))

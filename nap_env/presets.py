@@ -6,7 +6,6 @@
 Chips are from and to each opponent. RULES.md has the rules and sources clause by clause.
 """
 
-import argparse
 import re
 import sys
 import textwrap
@@ -15,6 +14,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from nap_env.rules import ALT_TARIFF, PRESETS, TARIFF, TRUMPS_LED, Bid, Rules, trumps_of
+from nap_env.terminal import Parser, run
 from nap_env.words import did_you_mean
 
 __all__ = ["PRESETS", "SOURCES", "describe", "overview", "resolve", "summary"]
@@ -565,7 +565,7 @@ def _match(rules: Rules) -> str:
 
 def main(arguments: Sequence[str] | None = None, prog: str = "python -m nap_env.presets") -> int:
     """Print the presets that the command line names, or all in a few words each."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=prog, description="Describe rule sets of Nap, without a name all of them in short."
     )
     parser.add_argument("preset", nargs="*", metavar="PRESET", help=f"of {', '.join(PRESETS)}")
@@ -573,9 +573,9 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m nap_env.
     try:
         print("\n\n".join(map(describe, names)) if names else overview())
     except ValueError as error:
-        parser.exit(2, f"{parser.prog}: {error}\n")
+        parser.refuse(error)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(main))

@@ -8,7 +8,6 @@ python -m nap_env.records sample --rules pub --players 5 --deals 2000 --seed 1 -
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,6 +21,7 @@ from nap_env.game import Game
 from nap_env.page import page, replayed
 from nap_env.presets import PRESETS, resolve
 from nap_env.rules import Rules, is_whole, whole
+from nap_env.terminal import Parser, Progress, counted, run
 
 REQUIRED = (
     *("rules", "num_players", "dealer", "hands", "widow", "stock", "pool", "multiplier"),
@@ -191,19 +191,14 @@ def sample(
         yield record | ({"legal": lists} if legal else {}) | {"result": result}
 
 
-def _progress(items: Iterable[Any], total: int) -> Iterable[Any]:
-    """Show a progress bar on a terminal, where tqdm is installed."""
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return items
-    return tqdm(items, total=total, disable=None, leave=False)
+def _lines(path: Path) -> Iterator[bytes]:
+    """Go through the lines of a file and tell how far."""
+    return counted(path.read_bytes().split(b"\n"), "replaying", "lines")
 
 
 def _check_command(path: Path) -> int:
-    lines = path.read_bytes().split(b"\n")
     records = differing = malformed = 0
-    for number, well_formed, found in check(_progress(lines, len(lines))):
+    for number, well_formed, found in check(_lines(path)):
         records += well_formed
         malformed += not well_formed
         differing += well_formed and bool(found)
@@ -213,6 +208,10 @@ def _check_command(path: Path) -> int:
         print(f"{malformed} malformed lines")
     print(f"{records} records, {differing} differ")
     return 2 if malformed else 1 if differing else 0
+
+
+def _write(record: Mapping[str, Any], file: TextIO) -> None:
+    file.write(json.dumps(record, separators=(",", ":")) + "\n")
 
 
 def _sample_command(arguments: argparse.Namespace) -> int:
@@ -225,15 +224,17 @@ def _sample_command(arguments: argparse.Namespace) -> int:
         rules, arguments.players, arguments.deals, arguments.seed, legal=arguments.legal
     )
 
-    def write(file: TextIO) -> None:
-        for record in _progress(records, arguments.deals):
-            file.write(json.dumps(record, separators=(",", ":")) + "\n")
-
     if arguments.out is None:
-        write(sys.stdout)
+        for record in records:
+            _write(record, sys.stdout)
     else:
-        with arguments.out.open("w", encoding="utf-8") as file:
-            write(file)
+        with (
+            arguments.out.open("w", encoding="utf-8") as file,
+            Progress("playing", arguments.deals, "deals") as progress,
+        ):
+            for record in records:
+                _write(record, file)
+                progress.add(1)
     return 0
 
 
@@ -243,7 +244,7 @@ def _deals(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     Raises:
         ValueError: a line that is no record, or whose events cannot happen.
     """
-    for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
+    for number, line in enumerate(_lines(path), start=1):
         if not line.strip():
             continue
         try:
@@ -281,25 +282,24 @@ def _svg_command(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _parser(prog: str) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog=prog, description=__doc__.split("\n")[0])
+def _parser(prog: str) -> Parser:
+    parser = Parser(prog=prog, description=__doc__.split("\n")[0])
     commands = parser.add_subparsers(dest="command", required=True)
-    style: dict[str, Any] = {"formatter_class": argparse.ArgumentDefaultsHelpFormatter}
     checker = commands.add_parser(
         "check", help="replay records and compare", description="Replay each record of a file and "
         "print where it differs from the engine. Exit status: 0 all agree, 1 some differ, 2 a line "
-        "is malformed.", **style,
+        "is malformed.",
     )  # fmt: skip
     checker.add_argument("file", type=Path, help="records, one JSON object a line")
     shower = commands.add_parser(
         "html", help="write a page that replays deals", description="Write a page for a browser "
-        "that replays each deal of a file step by step, with any seat's view.", **style,
+        "that replays each deal of a file step by step, with any seat's view.",
     )  # fmt: skip
     shower.add_argument("file", type=Path, help="records, one JSON object a line")
     shower.add_argument("--out", type=Path, default=None, help="page to write, else FILE.html")
     drawer = commands.add_parser(
         "svg", help="draw the table of a deal", description="Draw the table of a deal as a picture "
-        "for pages (SVG).", **style,
+        "for pages (SVG).",
     )  # fmt: skip
     drawer.add_argument("file", type=Path, help="records, one JSON object a line")
     drawer.add_argument("--line", type=int, default=1, help="the deal's line in the file")
@@ -308,9 +308,9 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     drawer.add_argument("--out", type=Path, default=None, help="picture to write, else FILE.svg")
     sampler = commands.add_parser(
         "sample", help="write random deals", description="Write independent deals, played by "
-        "uniformly random legal actions.", **style,
+        "uniformly random legal actions.",
     )  # fmt: skip
-    sampler.add_argument("--rules", default="standard", choices=list(PRESETS), metavar="PRESET",
+    sampler.add_argument("--rules", default="standard", metavar="PRESET",
                          help=f"one of {', '.join(PRESETS)}")  # fmt: skip
     sampler.add_argument("--players", "--num-players", "--num_players", type=int, default=4,
                          help="players at the table")  # fmt: skip
@@ -335,12 +335,11 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m nap_env.
         if parsed.command == "svg":
             return _svg_command(parsed)
         return _sample_command(parsed)
-    except BrokenPipeError:  # whoever read our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except BrokenPipeError:
+        raise
     except (ValueError, OSError) as error:
-        parser.exit(2, f"{parser.prog}: {error}\n")
+        parser.refuse(error)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(main))

@@ -3,7 +3,6 @@
 python -m nap_env.warmup
 """
 
-import argparse
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -20,16 +19,18 @@ from nap_env.game import Game
 from nap_env.records import sample
 from nap_env.rules import PRESETS
 from nap_env.solver import Solver
+from nap_env.terminal import Parser, Progress, run
 
 OURS, SEED = PRESETS["standard"], 0
 
 
 def warm_up() -> None:
     """Call every kernel once: those of batches, games, environments, agents and the solver."""
-    _use_batches()
-    _use_games()
-    _use_environments()
-    _ask_agents()
+    parts = (_use_batches, _use_games, _use_environments, _ask_agents)
+    with Progress("compiling", len(parts), "parts") as progress:
+        for use in parts:
+            use()
+            progress.add(1)
 
 
 def _use_batches() -> None:
@@ -79,7 +80,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m nap_env.
         "Compile now, and keep on disk, what else is compiled when it is first called: all kernels "
         "of batches, games, environments, agents and the solver. NUMBA_CACHE_DIR names where."
     )
-    argparse.ArgumentParser(prog=prog, description=description).parse_args(arguments)
+    Parser(prog=prog, description=description).parse_args(arguments)
     start = perf_counter()
     warm_up()
     print(f"all kernels are compiled: {perf_counter() - start:.1f} s")
@@ -87,4 +88,4 @@ def main(arguments: Sequence[str] | None = None, prog: str = "python -m nap_env.
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(main))

@@ -12,7 +12,7 @@ _P = ParamSpec("_P")
 
 def did_you_mean(word: object, known: Iterable[str]) -> str:
     """Return the end of an error's text that names the known word most like this one, if any is."""
-    close = get_close_matches(f"{word}".lower(), known, 1)
+    close = get_close_matches(f"{word}".lower(), known, 1, 0.7)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 

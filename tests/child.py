@@ -58,11 +58,11 @@ def _run(action: Callable[[], object], told: Path) -> None:
     _told = told
     status = 1
     try:
-        with open("/proc/self/statm") as file:
+        with open("/proc/self/statm", encoding="ascii") as file:
             size = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
         resource.setrlimit(resource.RLIMIT_AS, (size + ROOM, resource.RLIM_INFINITY))
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - until the end
-        sys.stderr = open(os.devnull, "w", errors="backslashreplace")  # noqa: SIM115
+        sys.stderr = open(os.devnull, "w", encoding="utf-8", errors="backslashreplace")  # noqa: SIM115
         action()
         status = 0
     except BaseException:

@@ -20,6 +20,10 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 OF_TRAINING = [name for name, (module, _) in COMMANDS.items() if module.startswith("training")]
 
 
+ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+"""A terminal that has no other signs."""
+
+
 def run(command: list[str], folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a command in a folder."""
     environment = {**os.environ, **variables}
@@ -40,8 +44,9 @@ def test_each_command_has_both_spellings(name: str, capsys: pytest.CaptureFixtur
     module, does = COMMANDS[name]
     helps = []
     for arguments in ([*nap(name), "--help"], [sys.executable, "-m", module, "--help"]):
-        done = run(arguments, ROOT)
+        done = run(arguments, ROOT, **ASCII, COLUMNS="80")
         assert done.returncode == 0, done.stderr
+        assert max(map(len, done.stdout.splitlines())) <= 80
         helps.append(" ".join(done.stdout.split()))
     assert f"nap {name} " in helps[0]
     assert helps[0].replace(f"nap {name} ", f"python -m {module} ")[:60] == helps[1][:60]
@@ -68,9 +73,10 @@ def test_without_a_command_all_are_listed(capsys: pytest.CaptureFixture[str]) ->
     assert all(f"\n  {name} " in told for name in COMMANDS)
 
 
-def test_whoever_reads_the_output_may_stop() -> None:
-    pipe = f"{shlex.join(nap('presets', *['peep'] * 2000))} | head -1"
-    done = run(["sh", "-c", pipe], ROOT)
+@pytest.mark.parametrize("command", [nap("presets"), [sys.executable, "-m", "nap_env.presets"]])
+def test_whoever_reads_the_output_may_stop(command: list[str]) -> None:
+    pipe = f"{shlex.join([*command, *['peep'] * 2000])} | head -1"
+    done = run(["sh", "-c", pipe], ROOT, **ASCII)
     assert (done.stdout[:5], done.stderr) == ("peep,", "")
 
 

@@ -392,6 +392,8 @@ def test_the_package_works_from_a_zip(tmp_path: Path) -> None:
         "PYTHONPATH": str(tmp_path / "nap.zip"),
         "XDG_CACHE_HOME": str(tmp_path / "user"),
     }
+    deal = "from nap_env.play import main; main('--watch --opponents ppo-standard-4'.split())"
+    assert "chips after 1 deal" in run(deal, tmp_path / "empty", environment=environment)
     for hits in (0, 1):
         said = run(play, tmp_path / "empty", environment=environment)
         assert said == f"{eval(FRESH)} {hits}\n"

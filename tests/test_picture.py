@@ -104,6 +104,18 @@ def test_without_pygame_the_error_names_the_extra(
         make(render_mode="rgb_array")
 
 
+@pytest.mark.parametrize("make", ["nap_v0.env", "NapEnv"])
+def test_without_a_display_human_mode_names_the_variables(make: str) -> None:
+    done = run(
+        "from nap_env import nap_v0; from nap_env.envs.single import NapEnv\n"
+        f"try: {make}(render_mode='human')\n"
+        "except RuntimeError as error: print(error)\n"
+        "import pygame; print(pygame.display.get_init())"
+    )
+    assert "set DISPLAY (or WAYLAND_DISPLAY) to one, SDL_VIDEODRIVER=dummy to go" in done.stdout
+    assert done.stdout.endswith("\nFalse\n")
+
+
 @pytest.mark.parametrize("make", [nap_v0.env, NapEnv])
 def test_human_mode_opens_a_window_and_shows_each_step(
     make: Any, monkeypatch: pytest.MonkeyPatch

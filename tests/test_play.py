@@ -189,7 +189,7 @@ def test_the_same_seed_gives_the_same_evening(terminal: Terminal) -> None:
         ("--opponents nobody", "'nobody': allowed are random, passer"),
         ("--deals 0", "--deals 0: at least 1"),
         ("--watch --seat 1", "--seat is for a person"),
-        ("--rules whist", "invalid choice: 'whist'"),
+        ("--rules whist", "rules='whist': a Rules object or one of standard"),
     ],
 )
 def test_impossible_options_are_refused(options: str, message: str, terminal: Terminal) -> None:

@@ -5,7 +5,7 @@ from importlib.util import find_spec
 
 NEEDED = (
     *("filelock", "matplotlib", "safetensors", "scipy"),
-    *("tensorboard", "torch", "tqdm", "tyro", "yaml"),
+    *("tensorboard", "torch", "tyro", "yaml"),
 )
 """What the extra `train` installs."""
 

@@ -18,6 +18,39 @@ from safetensors.numpy import save
 
 from nap_env.agents.network import Training, Weights, parts, widths_of
 from nap_env.agents.seal import SEAL, sealed, sealed_archive, unsealed
+from nap_env.words import did_you_mean
+
+MOST_RUNS = 10
+"""As many of the runs that there are stand in an error's text."""
+
+
+def existing(path: Path) -> Path:
+    """Return the path of a run's file, if there is one.
+
+    Raises:
+        ValueError: there is none; names the runs that there are, or the files in this one.
+    """
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        folder = path.parent
+        if folder.is_dir():
+            found = sorted(other.name for other in folder.glob(f"*{path.suffix}"))
+            there = f"in this folder are {', '.join(found) or 'none such'}"
+            raise ValueError(
+                f"{path}: No such file or directory; {there}{did_you_mean(path.name, found)}"
+            ) from None
+        places = dict.fromkeys([folder.parent, Path("runs")])
+        runs = {str(state.parent) for place in places for state in place.glob("*/state.pt")}
+        newest = sorted(runs, key=lambda run: Path(run, "state.pt").stat().st_mtime)[-MOST_RUNS:]
+        names = [Path(run).name for run in newest]
+        there = f"there are {', '.join(newest)}" if runs else "nap train makes one, in runs/"
+        raise ValueError(
+            f"{folder}: No such run; {there}{did_you_mean(folder.name, names)}"
+        ) from None
+    except OSError:  # whoever reads it says so
+        pass
+    return path
 
 
 def save_weights(path: Path, weights: Weights, training: Training) -> None:
@@ -37,7 +70,7 @@ def load_weights(path: Path) -> tuple[Weights, Training]:
     Raises:
         ValueError: the file is damaged, or not one of ours.
     """
-    unsealed(path)
+    unsealed(existing(path))
     try:
         with safe_open(path, "np") as file:
             training = Training.of(json.loads(file.metadata()["training"]))
@@ -125,6 +158,7 @@ def replace(path: Path, content: bytes) -> None:
             with suppress(OSError):
                 new.unlink()
             raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    os.fsync(folder)
-    os.close(folder)
+    if hasattr(os, "O_DIRECTORY"):  # Windows opens no folder; it needs no such call
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        os.fsync(folder)
+        os.close(folder)

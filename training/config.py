@@ -14,7 +14,8 @@ from typing import Annotated, Any, Literal
 import tyro
 import yaml
 
-from training.checkpoint import replace
+from nap_env.words import did_you_mean
+from training.checkpoint import existing, replace
 
 
 def at_least(least: float, name: str, value: float) -> None:
@@ -51,7 +52,7 @@ Players = tyro.conf.arg(name="players", aliases=["--num-players"])
 
 @dataclass(frozen=True)
 class Config:
-    """Train one network for all seats by PPO self-play, then measure it against simple agents."""
+    """Train one network for all seats by PPO self-play, then measure it."""
 
     config: Path | None = None
     """YAML file of these options; what the command line says goes before it."""
@@ -195,7 +196,7 @@ def parse(argv: Sequence[str], prog: str = "python -m training.ppo") -> Config:
     try:
         if named.config and named.resume:
             raise ValueError("--resume goes on under the config.yaml of its run, without --config")
-        path = named.resume / "config.yaml" if named.resume else named.config
+        path = existing(named.resume / "config.yaml") if named.resume else named.config
         told = _arguments(path) if path else []
     except (OSError, ValueError) as error:
         files.exit(2, f"{error}\n")
@@ -218,6 +219,7 @@ def _arguments(path: Path) -> list[str]:
         if str(key).replace("-", "_") not in known:
             raise ValueError(
                 f"{path}: {key}: not an option (of this version, which resumes no older run)"
+                f"{did_you_mean(str(key).replace('-', '_'), known)}"
             )
         if key in ("config", "resume"):
             raise ValueError(f"{path}: {key}: belongs on the command line")

@@ -26,13 +26,13 @@ from typing import Annotated, Any
 import numpy as np
 import tyro
 from scipy import stats  # type: ignore[import-untyped]
-from tqdm import tqdm
 
 from nap_env import __version__
 from nap_env.actions import BIDS, NUM_BIDS
 from nap_env.agents.network import NetworkAgent
 from nap_env.batch import Batch
 from nap_env.rules import Rules, whole
+from nap_env.terminal import Progress, run
 from training.arena import Bools, Entrant, Floats, Plays, enter, play
 from training.config import JsonObject, Players, at_least
 from training.control_variate import (
@@ -280,13 +280,13 @@ def measure(
     variate = ControlVariate(rules, num_players) if rehearsals else None
     rounds = 2 + rehearsals if rehearsals else 1
     total = None if until_width else sets * rounds * num_players * len(rows)
-    with tqdm(total=total, unit=" deals", disable=None, leave=False) as bar:
+    with Progress("measuring", total, "deals") as progress:
         for block in range(-(-sets // BLOCK)):
             size = min(BLOCK, sets - block * BLOCK)
             games = Batch(rules=rules, num_players=num_players, num_games=size, seed=0)
             for row in rows:
                 row.play(games, _deals(seed, block))
-                bar.update(size * num_players)
+                progress.add(size * num_players)
             if variate:
                 first = FIRST_REHEARSED + block * rehearsals
                 for number in (block, *range(first, first + rehearsals)):
@@ -294,7 +294,7 @@ def measure(
                     variate.solve(games)
                     for row in rows:
                         row.rehearse(games, _deals(seed, number), variate, further=number != block)
-                        bar.update(size * num_players)
+                        progress.add(size * num_players)
             if until_width:
                 widths = [100 * float(np.ptp(t_interval(row.chips))) for row in rows]
                 rows = [row for row, width in zip(rows, widths, strict=True) if width > until_width]
@@ -426,4 +426,4 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m training.eval
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run(main))

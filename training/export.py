@@ -11,6 +11,7 @@ from pathlib import Path
 import tyro
 
 from nap_env.agents.network import packed
+from nap_env.terminal import run
 from training.checkpoint import load_weights, replace
 
 
@@ -48,4 +49,4 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m training.expo
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run(main))

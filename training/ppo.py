@@ -65,12 +65,12 @@ import numpy as np
 import torch
 from filelock import FileLock, Timeout
 from torch.utils.tensorboard import SummaryWriter
-from tqdm import tqdm
 
-from nap_env import __version__
+from nap_env import __version__, terminal
 from nap_env.agents.network import Training, differences
 from nap_env.engine.state import GAME
 from nap_env.rules import whole
+from nap_env.terminal import Progress, tell
 from training.checkpoint import load_log, load_state, naming, replace, save_state, save_weights
 from training.config import MAY_CHANGE, Config, parse
 from training.evaluate import MOST_SEED, evaluate, measured
@@ -92,6 +92,7 @@ class Run:
     Attributes:
         folder: where.
         trainer: what is trained.
+        strengths: what was logged when the network was measured last; empty before.
     """
 
     def __init__(self, trainer: Trainer) -> None:
@@ -106,6 +107,7 @@ class Run:
         self.trainer = trainer
         self._leads = trainer.team.rank == 0
         self._best, self._measured = -np.inf, 0  # `_measured` in decisions
+        self.strengths: dict[str, float] = {}
         named = config.resume or config.run_dir
         self.folder = named or (new_folder(config) if self._leads else Path())
         begun = self._take_folder()
@@ -188,6 +190,9 @@ class Run:
         if self._leads and path.exists():  # a run may have been stopped before its first update
             before = [line for line in load_log(path) if line["decisions"] <= trainer.decisions]
             replace(path, "".join(json.dumps(line) + "\n" for line in before).encode())
+            for line in before:
+                logged = {tag: value for tag, value in line.items() if tag.startswith("eval")}
+                self.strengths = logged or self.strengths
 
     def _check(self, state: dict[str, Any]) -> None:
         """Refuse to go on with a state of another run, or of another nap_env.
@@ -276,7 +281,17 @@ class Run:
         if mean > self._best:
             self._best = mean
             self._save_weights("best.safetensors")
+        self.strengths = metrics
         return metrics
+
+    def in_chips(self) -> str:
+        """Return the last measurement in words: chips per 100 deals, and half its interval."""
+        rows = [
+            f"{tag[len('eval/') :]} {chips:+.1f} ± {self.strengths[f'{tag}_ci95']:.1f}"
+            for tag, chips in self.strengths.items()
+            if not tag.endswith("_ci95")
+        ]
+        return f"chips per 100: {', '.join(rows)}" if rows else "not measured yet"
 
 
 def new_folder(config: Config) -> Path:
@@ -315,6 +330,8 @@ def stopping() -> Iterator[Event]:
     def ask(*_: Any) -> None:
         stop.set()
         restore()
+        with suppress(OSError):  # not `tell`, in the midst of which the signal may have come
+            os.write(2, b"\nstops after this update; Ctrl-C again breaks it off\n")
 
     for number in signals:
         signal.signal(number, ask)
@@ -338,24 +355,31 @@ def train(run: Run) -> bool:
     with (
         stopping() as stop,
         Log(run.folder, trainer.decisions) if leads else nullcontext() as log,
-        tqdm(
-            total=total,
-            initial=trainer.decisions,
-            unit=" decisions",
-            unit_scale=True,
-            disable=None if leads else True,
-        ) as bar,
+        Progress("training", total, "decisions", done=trainer.decisions)
+        if leads
+        else nullcontext() as progress,
     ):
         while trainer.decisions < total:
             if team.any(stop.is_set() or time.perf_counter() - start > limit):
                 break
-            metrics = trainer.update() | run.measure()
+            metrics = trainer.update()
+            if progress:
+                progress.add(trainer.decisions - progress.done)
+            measured_now = run.measure()
+            if progress and measured_now:
+                tell(f"{progress}; {run.in_chips()}")
             if log:
-                log.write(trainer.decisions, metrics)
-            bar.update(min(trainer.decisions, total) - bar.n)
+                log.write(trainer.decisions, metrics | measured_now)
             run.save_now_and_then()
     run.save()
-    return trainer.decisions >= total
+    finished = trainer.decisions >= total
+    if progress:
+        how = "" if finished else f" at {progress.share}; go on with --resume {run.folder}"
+        tell(
+            f"{'trained to the end' if finished else 'stopped'}{how}; "
+            f"weights in {run.folder / 'last.safetensors'}; {run.in_chips()}"
+        )
+    return finished
 
 
 class Log:
@@ -406,6 +430,8 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m training.ppo"
         print(f"{error}: give it room and rights{other}", file=sys.stderr)
         sys.exit(2)
     trainer = run.trainer
+    if team.rank == 0:
+        tell(f"run folder {run.folder}: {config.total_decisions:,} decisions to train on")
     with closing(run):
         try:
             finished = train(run)
@@ -444,4 +470,4 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m training.ppo"
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(terminal.run(main))

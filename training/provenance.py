@@ -16,7 +16,8 @@ def machine() -> dict[str, Any]:
     model = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
-        names = [line for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
+        lines = cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines()
+        names = [line for line in lines if line.startswith("model name")]
         model = names[0].split(":", 1)[1].strip() if names else model
     return {
         "cpu": model,
@@ -32,7 +33,7 @@ def commit() -> dict[str, Any]:
     def git(*arguments: str) -> str | None:
         try:
             done = subprocess.run(
-                ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True
+                ["git", *arguments], cwd=ROOT, capture_output=True, encoding="utf-8", check=True
             )
         except (OSError, subprocess.CalledProcessError):
             return None

@@ -18,7 +18,8 @@ import numpy as np
 import tyro
 import yaml
 
-from training.checkpoint import load_log
+from nap_env.terminal import counted, run
+from training.checkpoint import existing, load_log
 
 POINTS = 400  # of a curve, at most: means of neighbouring updates
 
@@ -141,21 +142,21 @@ def _mapping(path: Path) -> dict[str, Any]:
     return told
 
 
-def page(run: Path) -> str:
+def page(folder: Path) -> str:
     """Return the page of a run.
 
     Raises:
         OSError: a file is missing.
         ValueError: a file is not what a run writes, or nothing has been logged yet.
     """
-    lines = load_log(run / "metrics.jsonl")
+    lines = load_log(existing(folder / "metrics.jsonl"))
     if not lines:
-        raise ValueError(f"{run}: nothing has been logged yet")
-    told, where = _mapping(run / "config.yaml"), _mapping(run / "versions.json")
+        raise ValueError(f"{folder}: nothing has been logged yet")
+    told, where = _mapping(folder / "config.yaml"), _mapping(folder / "versions.json")
     rules, players = (told.get(name) for name in ("rules", "num_players"))
     if not isinstance(rules, list) or not isinstance(players, list):
-        raise ValueError(f"{run / 'config.yaml'}: not what a run writes")
-    end = run / "results.json"
+        raise ValueError(f"{folder / 'config.yaml'}: not what a run writes")
+    end = folder / "results.json"
     try:
         results = _mapping(end)["results"] if end.exists() else []
         at_the_end = results_of(results) if results else ""
@@ -166,15 +167,15 @@ def page(run: Path) -> str:
     colours = {label: f"C{number % 10}" for number, label in enumerate(labels)}
     plots = [
         f'<img alt="{title}" src="{draw(title, unit, found[title], colours)}">'
-        for title, unit, _ in PLOTS
+        for title, unit, _ in counted(PLOTS, "drawing", "plots")
         if found[title]
     ]
     decisions, deals = int(lines[-1]["decisions"]), int(lines[-1]["charts/deals"])
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width">'
-        f"<title>{html.escape(run.name)}</title><style>{STYLE}</style>"
-        f"<h1>{html.escape(run.name)}</h1>"
+        f"<title>{html.escape(folder.name)}</title><style>{STYLE}</style>"
+        f"<h1>{html.escape(folder.name)}</h1>"
         f"<p>{html.escape(' '.join(map(str, rules)))}, "
         f"{html.escape(' '.join(map(str, players)))} players; "
         f"{decisions:,} decisions in {deals:,} deals, {len(lines):,} updates.</p>"
@@ -194,11 +195,11 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m training.repo
     config = tyro.cli(Config, args=argv, prog=prog)
     out = config.out or config.run / "report.html"
     try:
-        out.write_text(page(config.run))
+        out.write_text(page(config.run), encoding="utf-8")
     except (OSError, ValueError) as error:
         sys.exit(str(error))
     print(out)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run(main))

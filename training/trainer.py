@@ -77,9 +77,11 @@ class Trainer:
                 make(name, rules, num_players)  # refuses what cannot be measured against
         parts = self.team.size * config.threads * len(self.tables)
         if config.num_games % parts:
+            fewer = config.num_games // parts * parts
+            good = " or ".join(str(number) for number in (fewer, fewer + parts) if number)
             raise ValueError(
                 f"num_games={config.num_games}: must be a multiple of {parts}, "
-                "threads of all processes times tables"
+                f"threads of all processes times tables: take {good}"
             )
         share = config.num_games // parts
         first = self.team.rank * config.threads

@@ -130,3 +130,18 @@ def test_players_do_the_same_without_the_jit(agent: str) -> None:
         for off in ("0", "1")
     ]
     assert said[0] == said[1] != ""
+
+
+def test_a_player_is_made_for_a_table_that_there_is() -> None:
+    for name in AGENTS:
+        with pytest.raises(ValueError, match="num_players=9: standard seats 3 to 7"):
+            make(name.replace("-K", "-2"), "standard", 9)
+
+
+def test_a_network_of_another_table_names_those_who_play_there() -> None:
+    with pytest.raises(
+        ValueError, match=r"plays standard with 4 .* pub with 5 players is played by"
+    ):
+        make("ppo-standard-4", "pub", 5)
+    with pytest.raises(ValueError, match=r"played by random, passer, .*, ppo-standard-3$"):
+        make("ppo-standard-4", "standard", 3)

@@ -246,13 +246,34 @@ def test_an_illegal_action_ends_the_episode_with_minus_one():
     env = NapEnv()
     _, before = env.reset(seed=1)
     action = int(np.flatnonzero(before["action_mask"] == 0)[0])
-    observation, reward, terminated, truncated, info = env.step(action)
+    with pytest.warns(UserWarning, match=r"legal ones, which action_masks\(\) .* docs/ways-in.md"):
+        observation, reward, terminated, truncated, info = env.step(action)
     assert (reward, terminated, truncated) == (-1, True, False)
     assert not observation["action_mask"].any() and not info["action_mask"].any()
     with pytest.raises(ResetNeeded):
         env.step(PASS)
     env.reset()
     env.step(choose(env.action_masks(), np.random.default_rng(0)))
+
+
+def test_of_a_forgotten_mask_an_environment_warns_once():
+    env = NapEnv()
+    with pytest.warns(UserWarning, match="illegal action") as warned:
+        for _ in range(5):
+            _, info = env.reset()
+            env.step(int(info["action_mask"].argmin()))
+    assert len(warned) == 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_whoever_looks_at_the_mask_is_not_warned():
+    env = NapEnv("parlett", 4)  # where a chip may be lost
+    rng = np.random.default_rng(0)
+    env.reset(seed=0)
+    for _ in range(200):
+        *_, terminated, truncated, _ = env.step(choose(env.action_masks(), rng))
+        if terminated or truncated:
+            env.reset()
 
 
 @pytest.mark.parametrize("action", [-1, NUM_ACTIONS, 1.5, None, "pass", np.ones(2, int)])

@@ -465,7 +465,9 @@ def test_an_illegal_action_ends_its_row_only():
     _, infos = envs.reset(seed=0)
     actions = legal(envs, infos, rng)
     actions[2] = infos["action_mask"][2].argmin()
-    _, rewards, terminated, truncated, infos = envs.step(actions)
+    with pytest.warns(UserWarning, match=r"legal ones, which action_masks\(\)") as warned:
+        _, rewards, terminated, truncated, infos = envs.step(actions)
+    assert len(warned) == 1
     assert rewards[2] == -1 and terminated[2] and not truncated.any()
     assert (rewards[[0, 1, 3]] != -1).all() or terminated[[0, 1, 3]].any()
     assert not infos["action_mask"][2].any()

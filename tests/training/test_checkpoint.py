@@ -1,6 +1,7 @@
 """What a run leaves on disk is whole, or it is refused by name."""
 
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +10,14 @@ import torch
 from nap_env.agents.network import Training, load_network, packed, widths_of
 from nap_env.observation import LAYOUT_VERSION
 from training.arena import enter
-from training.checkpoint import load_log, load_state, load_weights, save_state, save_weights
+from training.checkpoint import (
+    load_log,
+    load_state,
+    load_weights,
+    replace,
+    save_state,
+    save_weights,
+)
 from training.export import main as export
 from training.network import new_weights
 
@@ -58,6 +66,17 @@ def test_one_bit_that_is_wrong_is_found_wherever_it_is(path):
         assert refusal(path) == DAMAGED, place
 
 
+def test_a_system_that_opens_no_folder_keeps_files_as_well(tmp_path, monkeypatch):
+    def of_files(path, *flags):
+        assert not Path(path).is_dir()
+        raise AssertionError("nothing else is opened so")
+
+    monkeypatch.delattr("os.O_DIRECTORY")
+    monkeypatch.setattr("os.open", of_files)
+    replace(tmp_path / "file", b"content")
+    assert (tmp_path / "file").read_bytes() == b"content"
+
+
 @every_file
 def test_what_is_cut_off_or_something_else_is_refused(path, tmp_path):
     whole = path.read_bytes()
@@ -65,7 +84,7 @@ def test_what_is_cut_off_or_something_else_is_refused(path, tmp_path):
         path.write_bytes(content)
         assert refusal(path) == DAMAGED
     path.unlink()
-    assert refusal(path) == "No such file or directory"
+    assert refusal(path).startswith("No such file or directory")
     path.mkdir()
     assert refusal(path) == "Is a directory"
 

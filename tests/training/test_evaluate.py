@@ -1,6 +1,7 @@
 """How strength is measured."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -237,6 +238,14 @@ def test_command_ends_with_json(checkpoint, capsys):
         assert sum(told["bids"] for told in row["calibration"]) > 0
     assert {"commit", "dirty", "versions", "seed", "machine", "seconds"} <= set(last)
     assert last["versions"]["numba"]
+
+
+def test_progress_is_told_where_nobody_watches(capsys, monkeypatch):
+    monkeypatch.setattr("nap_env.terminal.SECONDS_BETWEEN", 0.01)
+    main(["random", "--against", "passer", "--sets", "2000", "--rehearsals", "0"])
+    told = capsys.readouterr()
+    assert re.search(r"^measuring: [\d,]+ deals \(\d+ %\)", told.err, re.M)
+    assert "measuring" not in told.out
 
 
 def test_fixed_seeds_give_the_same_output(capsys):

@@ -4,6 +4,7 @@ import errno
 import itertools
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -556,7 +557,13 @@ def test_run_ends_with_json_and_resumes_further(run, capsys):
     assert last["finished"]
     assert last["decisions"] >= 4000
     assert len(last["results"]) == 2 * 2 * 2
-    assert "decisions" not in output.err  # no progress bar where nobody watches
+    first, measured, ended = output.err.splitlines()
+    assert first == f"run folder {run}: 4,000 decisions to train on"
+    numbers = r"[\d,]+ decisions \(\d+ %\), [\d,]+/s, \d+:\d\d left"
+    chips = r"chips per 100: passer [+-][\d.]+ ± [\d.]+, heuristic [+-][\d.]+ ± [\d.]+"
+    assert re.fullmatch(f"{numbers}; {chips}", measured)
+    weights = f"weights in {re.escape(str(run))}/last.safetensors"
+    assert re.fullmatch(f"trained to the end; {weights}; {chips}", ended)
     after = (run / "metrics.jsonl").read_text()
     assert after.startswith(before)
     decisions = [json.loads(line)["decisions"] for line in after.splitlines()]
@@ -656,11 +663,23 @@ def test_a_folder_that_cannot_be_made_is_told_before_training(tmp_path, capsys):
 def test_interrupt_saves_and_leaves(tmp_path, number):
     run_dir = tmp_path / "run"
     many = "--total-decisions=100000000"
-    process = subprocess.Popen(command(many, run_dir=run_dir), stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command(many, run_dir=run_dir),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        env=os.environ | {"PYTHONIOENCODING": "utf-8"},
+    )
     wait_for(process, run_dir, 1)
     process.send_signal(number)
-    output, _ = process.communicate(timeout=60)
+    output, told = process.communicate(timeout=60)
     assert process.returncode == 0
+    assert told.startswith(f"run folder {run_dir}: 100,000,000 decisions to train on\n")
+    assert "\nstops after this update; Ctrl-C again breaks it off\n" in told
+    weights = f"weights in {run_dir}/last.safetensors"
+    assert told.endswith(
+        f"\nstopped at 0 %; go on with --resume {run_dir}; {weights}; not measured yet\n"
+    )
     last = json.loads(output.splitlines()[-1])
     assert (last["finished"], last["results"]) == (False, [])
     assert output.count("\n") == 1  # no tables without results
@@ -671,8 +690,34 @@ def test_the_time_limit_stops_and_saves(tmp_path, capsys):
     run_dir = str(tmp_path / "run")
     many = ["--total-decisions", "100000000", "--time-limit", "0.01"]
     ppo.main([*TINY_ARGS, *many, "--run-dir", run_dir])
-    last = json.loads(capsys.readouterr().out.splitlines()[-1])
+    output = capsys.readouterr()
+    last = json.loads(output.out.splitlines()[-1])
     assert not last["finished"] and last["decisions"] > 0
+    assert f"stopped at 0 %; go on with --resume {run_dir}; weights in" in output.err
+
+
+def test_a_run_that_is_stopped_tells_the_measurement_before(run, tmp_path, capsys):
+    run = shutil.copytree(run, tmp_path / "run")
+    before = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    chips = [line["eval/passer"] for line in before if "eval/passer" in line][-1]
+    longer = ["--total-decisions", "100000000", "--eval-times", "1", "--time-limit", "0.0001"]
+    ppo.main(["--resume", str(run), *longer])
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told.startswith(f"stopped at 0 %; go on with --resume {run}; weights in {run}/last")
+    assert f"; chips per 100: passer {chips:+.1f} ± " in told
+
+
+def test_a_run_that_there_is_not_is_told_with_those_that_there_are(run, capsys):
+    for arguments in (["--resume", f"{run}x"], ["--resume", str(run.parent / "tin")]):
+        told = refusal(capsys, *arguments)
+        assert "No such run; there are " in told and str(run) in told
+        assert told.endswith("; did you mean 'tiny'?\n")
+
+
+def test_a_number_of_games_that_works_is_named(tmp_path, capsys):
+    options = ["--threads", "3", "--num-games", "64", "--run-dir", str(tmp_path / "run")]
+    assert "num_games=64: must be a multiple of 3" in (told := refusal(capsys, *options))
+    assert told.endswith(": take 63 or 66\n")
 
 
 @pytest.mark.parametrize(
