@@ -52,9 +52,6 @@ MOST_DEALS = 1_000_000
 MOST_DECISIONS = 10_000_000
 """Games of more deals, or more decisions in all of them, are refused."""
 
-MOST_MOVES = 64
-"""Longest deal, in moves, that can be found again."""
-
 DEALS_AT_ONCE = 256
 SAMPLES = 200
 """Random deals from which the size of a game is estimated."""
@@ -76,58 +73,68 @@ class Tree(NamedTuple):
     firsts: Ints  # (I,), the sequence of its first action
     counts: Ints  # (I,), its actions
     ends: npt.NDArray[np.int32]  # (E, P), the sequences that lead to an end
+    chances: Floats  # (E,), how likely the cards are with which it comes
     chips: Floats  # (E, P), what it brings each side, times its chance
 
 
 class Places(NamedTuple):
     """Where information sets are met, and what their sequences do."""
 
+    keys: npt.NDArray[np.uint64]  # (I,), what the side has seen, hashed
     seats: Ints  # (I,), who is to move
     deals: Ints  # (I,), number of a deal
-    moves: npt.NDArray[np.uint8]  # (I, MOST_MOVES), the actions that lead to the set in that deal
-    num_moves: Ints  # (I,)
+    starts: Ints  # (I,), where the moves start that lead to the set in that deal
+    lengths: Ints  # (I,), and how many they are
+    moves: npt.NDArray[np.uint8]  # (M,), actions
     actions: npt.NDArray[np.uint8]  # (S,), what a sequence does there; 255: an empty sequence
 
 
 class _Room(NamedTuple):
     """What has been found so far, with room for more."""
 
-    used: Ints  # (3,), sets, sequences and ends
+    used: Ints  # (4,), sets, sequences, ends and moves
     slots: Ints  # (a power of 2,), by key: a set, -1: none
-    keys: npt.NDArray[np.uint64]  # (I,), what the side has seen
-    sides: Ints  # (I,)
-    parents: Ints
-    firsts: Ints
-    counts: Ints
-    alike: Ints  # (I,), sets that differ in nothing but the names of the suits
-    seats: Ints
-    deals: Ints
-    moves: npt.NDArray[np.uint8]
-    num_moves: Ints
-    actions: npt.NDArray[np.uint8]
-    ends: npt.NDArray[np.int32]
-    chips: Floats
+    keys: npt.NDArray[np.uint64]  # (I,), what the side has seen, hashed
+    sides: npt.NDArray[np.int32]  # (I,)
+    parents: npt.NDArray[np.int32]
+    firsts: npt.NDArray[np.int32]
+    counts: npt.NDArray[np.int32]
+    alike: npt.NDArray[np.int32]  # (I,), sets that differ in nothing but the names of the suits
+    seats: npt.NDArray[np.int32]
+    deals: npt.NDArray[np.int32]
+    starts: npt.NDArray[np.int32]
+    lengths: npt.NDArray[np.int32]
+    actions: npt.NDArray[np.uint8]  # (S,)
+    ends: npt.NDArray[np.int32]  # (E, P)
+    chances: Floats  # (E,)
+    chips: Floats  # (E, P)
+    moves: npt.NDArray[np.uint8]  # (M,)
 
     @staticmethod
-    def of(sets: int, sequences: int, ends: int, num_sides: int) -> "_Room":
+    def of(sets: int, sequences: int, ends: int, moves: int, num_sides: int) -> "_Room":
         """Return room for so many of each, empty but for the empty sequences."""
         return _Room(
-            np.array([0, num_sides, 0]),
-            np.full(4 << sets.bit_length(), -1), np.zeros(sets, np.uint64),
-            *np.zeros((7, sets), np.int64), np.zeros((sets, MOST_MOVES), np.uint8),
-            np.zeros(sets, np.int64), np.full(sequences, 255, np.uint8),
-            np.zeros((ends, num_sides), np.int32), np.zeros((ends, num_sides)),
+            np.array([0, num_sides, 0, 0]), np.full(2 << sets.bit_length(), -1),
+            np.zeros(sets, np.uint64), *np.zeros((9, sets), np.int32),
+            np.full(sequences, 255, np.uint8), np.zeros((ends, num_sides), np.int32),
+            np.zeros(ends), np.zeros((ends, num_sides)), np.zeros(moves, np.uint8),
         )  # fmt: skip
 
     def more(self) -> "_Room":
-        """Return the same with twice the room."""
-        sets, sequences, ends = len(self.keys), len(self.actions), len(self.ends)
-        room = _Room.of(2 * sets, 2 * sequences, 2 * ends, self.ends.shape[1])
+        """Return the same with more room."""
+        found = self.used.tolist()
+        had = [len(each) for each in (self.keys, self.actions, self.ends, self.moves)]
+        room = _Room.of(*map(_enough, found, had), self.ends.shape[1])
         for old, new in zip(self, room, strict=True):
             if old is not self.slots:
                 new[: len(old)] = old
         _enter_keys(room)
         return room
+
+
+def _enough(found: int, room: int) -> int:
+    """Return how much room to have: twice as much once most is used."""
+    return 2 * room if 2 * found > room else room
 
 
 @kernel
@@ -139,7 +146,7 @@ def _slot(room, key):
     return slot
 
 
-@kernel
+@subroutine
 def _enter_keys(room):
     for number in range(room.used[0]):
         room.slots[_slot(room, room.keys[number])] = number
@@ -168,7 +175,23 @@ class _Path(NamedTuple):
     left: Ints  # (D,), how many of these have still to be walked
 
 
-@kernel
+@subroutine
+def _begin(games, table, base, packs, deal):
+    """Deal pack number `deal`."""
+    g = games[0]
+    games[0] = base[0]
+    for k in range(packs.shape[1]):
+        g["pack"][k] = packs[deal, k]
+    open_deal(g, table[0])
+
+
+@subroutine
+def _act(games, at, table, action):
+    """Let the seat to move take an action; compiled once, not at each of its places."""
+    step(games[at], table[0], action)
+
+
+@subroutine
 @wrapping
 def _see(g, rules, seat, viewer, seen):
     """Add what a seat sees to what its side has seen, `seen` uint64 (T,)."""
@@ -240,7 +263,7 @@ def _enter(room, path, at, viewer, side, deal):
     used = room.used
     if is_new:
         number = used[0]
-        if number == len(room.keys) or used[1] + count > len(room.actions):
+        if not _has_room(room, count, path.games[at]["num_events"]):
             return False
         room.slots[slot] = number
         room.firsts[number] = used[1]
@@ -260,8 +283,8 @@ def _enter(room, path, at, viewer, side, deal):
         sequence = room.firsts[number] + place
         path.into[at, k] = sequence
         path.shares[at, k] = 1 / alike
-        if is_new:
-            room.actions[sequence] = names[k]
+        if is_new and _is_first(names, k):
+            room.actions[sequence] = path.actions[at, k]
             used[1] = max(used[1], sequence + 1)
     if is_new:
         room.counts[number] = used[1] - room.firsts[number]
@@ -270,32 +293,46 @@ def _enter(room, path, at, viewer, side, deal):
 
 
 @kernel
+def _has_room(room, actions, moves):
+    """Return whether a set with so many actions fits, so many moves from the start."""
+    used = room.used
+    return (
+        used[0] < len(room.keys)
+        and used[1] + actions <= len(room.actions)
+        and used[3] + moves <= len(room.moves)
+    )
+
+
+@kernel
 def _note_set(room, g, number, deal):
     """Keep how an information set is met."""
     room.seats[number] = g["seat"]
     room.deals[number] = deal
-    room.num_moves[number] = g["num_events"]
+    room.starts[number] = room.used[3]
+    room.lengths[number] = g["num_events"]
     for k in range(g["num_events"]):
-        room.moves[number, k] = np.int64(g["events"][k]) % EVENT_SEAT
+        room.moves[room.used[3] + k] = np.int64(g["events"][k]) % EVENT_SEAT
+    room.used[3] += g["num_events"]
 
 
 @kernel
-def _end(room, path, at, sides, chance):
+def _end(room, path, at, sides):
     """Enter what the end of a deal brings; return whether there was room."""
     end = room.used[2]
     if end == len(room.ends):
         return False
     room.used[2] += 1
+    room.chances[end] = path.chances[at]
     for side in range(len(room.ends[end])):
         room.ends[end, side] = path.sequences[at, side]
         room.chips[end, side] = 0
     for seat in range(len(sides)):
-        room.chips[end, sides[seat]] += chance * reward_of(path.games[at], seat)
+        room.chips[end, sides[seat]] += path.chances[at] * reward_of(path.games[at], seat)
     return True
 
 
-@kernel
-def _go_on(room, path, at, rules, viewer, sides, deal):
+@subroutine
+def _go_on(room, path, at, table, viewer, sides, deal):
     """Play what is forced, up to a decision or the end; return whether there was room."""
     g = path.games[at]
     path.left[at] = 0
@@ -303,19 +340,19 @@ def _go_on(room, path, at, rules, viewer, sides, deal):
         side = sides[g["seat"]]
         for seat in range(len(sides)):
             if sides[seat] == side:
-                _see(g, rules, np.int64(seat), viewer, path.seen[at, side])
+                _see(g, table[0], np.int64(seat), viewer, path.seen[at, side])
         action = only_action(g)
         if action < 0:
             return _enter(room, path, at, viewer, side, deal)
-        step(g, rules, action)
-    return _end(room, path, at, sides, path.chances[at])
+        _act(path.games, at, table, action)
+    return _end(room, path, at, sides)
 
 
-@kernel
-def _walk_deal(room, path, rules, viewer, sides, deal):
-    """Walk all of a deal; return whether there was room."""
+@subroutine
+def _walk_deal(room, path, table, viewer, sides, deal):
+    """Walk what begins at `path.games[0]`; return whether there was room."""
     at = np.int64(0)
-    if not _go_on(room, path, at, rules, viewer, sides, deal):
+    if not _go_on(room, path, at, table, viewer, sides, deal):
         return False
     while at >= 0:
         if path.left[at] == 0:
@@ -323,69 +360,58 @@ def _walk_deal(room, path, rules, viewer, sides, deal):
             continue
         path.left[at] -= 1
         k = path.left[at]
-        below = at + 1
-        path.games[below] = path.games[at]
-        path.seen[below] = path.seen[at]
-        path.sequences[below] = path.sequences[at]
-        path.sequences[below, sides[path.games[at]["seat"]]] = path.into[at, k]
-        path.chances[below] = path.chances[at] * path.shares[at, k]
-        step(path.games[below], rules, path.actions[at, k])
-        if not _go_on(room, path, below, rules, viewer, sides, deal):
+        side = sides[path.games[at]["seat"]]
+        path.games[at + 1] = path.games[at]
+        path.seen[at + 1] = path.seen[at]
+        path.sequences[at + 1] = path.sequences[at]
+        path.sequences[at + 1, side] = path.into[at, k]
+        path.chances[at + 1] = path.chances[at] * path.shares[at, k]
+        at += 1
+        _act(path.games, at, table, path.actions[at - 1, k])
+        if not _go_on(room, path, at, table, viewer, sides, deal):
             return False
-        at = below
     return True
 
 
 @subroutine
 def _walk(room, path, table, viewer, sides, base, packs, chances, first, last):
     """Walk deals number `first` up to `last`; return the first one for which there was no room."""
-    rules = table[0]
     for deal in range(first, last):
-        g = path.games[0]
-        path.games[0] = base[0]
-        for k in range(packs.shape[1]):
-            g["pack"][k] = packs[deal, k]
-        open_deal(g, rules)
-        ends = room.used[2]
+        _begin(path.games, table, base, packs, deal)
         for side in range(path.sequences.shape[1]):
             path.sequences[0, side] = side
-            path.seen[0, side] = 0
+        path.seen[0] = 0
         path.chances[0] = chances[deal]
-        if not _walk_deal(room, path, rules, viewer, sides, np.int64(deal)):
+        ends = room.used[2]
+        if not _walk_deal(room, path, table, viewer, sides, deal):
             room.used[2] = ends  # what else has been entered is found again
             return deal
     return last
 
 
 @subroutine
-def _replay(games, table, base, packs, deals, moves, num_moves, rows):
+def _replay(games, table, base, packs, places, rows):
     """Write games that stand where the information sets `rows` are met."""
     for i in range(len(rows)):
         row = rows[i]
-        g = games[i]
-        games[i] = base[0]
-        for k in range(packs.shape[1]):
-            g["pack"][k] = packs[deals[row], k]
-        open_deal(g, table[0])
-        for k in range(num_moves[row]):
-            step(g, table[0], np.int64(moves[row, k]))
+        _begin(games[i : i + 1], table, base, packs, places.deals[row])
+        start = places.starts[row]
+        for k in range(start, start + places.lengths[row]):
+            _act(games, i, table, np.int64(places.moves[k]))
 
 
 @subroutine
 def _sample(games, table, base, packs):
-    """Play deals by chance; return how many decisions and information sets all of them may have.
+    """Play deals by chance; return how many decisions and information sets one may have.
 
-    A decision on the way stands for as many as there were ways to go elsewhere before it, and a
-    set for as many decisions as there are ways to deal what its seat does not see.
+    A decision on the way stands for as many as there were ways to go elsewhere before it; and in a
+    set are as many decisions as there are ways to deal what its seat does not see.
     """
     decisions = 0.0
     sets = 0.0
+    g = games[0]
     for deal in range(len(packs)):
-        g = games[0]
-        games[0] = base[0]
-        for k in range(packs.shape[1]):
-            g["pack"][k] = packs[deal, k]
-        open_deal(g, table[0])
+        _begin(games, table, base, packs, deal)
         ways = 1.0
         while g["phase"] != OVER:
             count = popcount(g["legal"]) + popcount(g["legal_bids"])
@@ -393,7 +419,7 @@ def _sample(games, table, base, packs):
                 decisions += ways
                 sets += ways / _unseen(g, table[0])
                 ways *= count
-            step(g, table[0], random_action(g))
+            _act(games, 0, table, random_action(g))
     return decisions / len(packs), sets / len(packs)
 
 
@@ -567,7 +593,7 @@ class SmallGame:
             *np.zeros((3, MAX_EVENTS, NUM_ACTIONS), np.int64),
             np.zeros((MAX_EVENTS, NUM_ACTIONS)), np.zeros(MAX_EVENTS, np.int64),
         )  # fmt: skip
-        room = _Room.of(1 << 12, 1 << 14, 1 << 14, num_sides)
+        room = _Room.of(1 << 12, 1 << 13, 1 << 14, 1 << 15, num_sides)
         walked = 0
         label = f"walking {self.rules.name}"
         with tqdm(total=len(chances), desc=label, unit=" deals", disable=None, leave=False) as bar:
@@ -588,11 +614,7 @@ class SmallGame:
     def games(self, rows: Ints) -> npt.NDArray[np.void]:
         """Return games that stand where the information sets `rows` are met, GAME (n,)."""
         games = new_games(len(rows))
-        places = self.places
-        _replay(
-            games, self._table, self._base, self._packs, places.deals, places.moves,
-            places.num_moves, rows,
-        )  # fmt: skip
+        _replay(games, self._table, self._base, self._packs, self.places, rows)
         return games
 
 
@@ -631,7 +653,7 @@ def estimate(rules: Rules, num_players: int) -> Size:
 
 def _in_order(room: _Room) -> tuple[Tree, Places]:
     """Return what has been found, side by side, ends with the same sequences as one."""
-    num_sets, num_sequences, num_ends = room.used.tolist()
+    num_sets, num_sequences, num_ends, num_moves = room.used.tolist()
     num_sides = room.ends.shape[1]
     sides, firsts, counts = (each[:num_sets] for each in (room.sides, room.firsts, room.counts))
     order = np.argsort(sides, kind="stable")  # (I,)
@@ -641,24 +663,23 @@ def _in_order(room: _Room) -> tuple[Tree, Places]:
     number[sequences] = np.arange(num_sequences)
     ends = number[room.ends[:num_ends]]
     by_sequence = np.lexsort(ends.T[::-1])
-    ends, chips = ends[by_sequence], room.chips[:num_ends][by_sequence]
+    ends = ends[by_sequence]
     starts = np.flatnonzero(np.r_[True, (ends[1:] != ends[:-1]).any(1)])
-    ends, chips = ends[starts], np.add.reduceat(chips, starts)
-    pays = chips.any(1)
     tree = Tree(
         np.searchsorted(sides[order], np.arange(num_sides + 1)),
         np.searchsorted(side_of[sequences], np.arange(num_sides + 1)),
         number[room.parents[order]],
         number[firsts[order]],
-        counts[order],
-        ends[pays].astype(np.int32),
-        chips[pays],
+        counts[order].astype(np.int64),
+        ends[starts].astype(np.int32),
+        np.add.reduceat(room.chances[by_sequence], starts),
+        np.add.reduceat(room.chips[by_sequence], starts),
     )
     places = Places(
-        room.seats[order],
-        room.deals[order],
-        room.moves[order],
-        room.num_moves[order],
+        room.keys[order],
+        *(each[order].astype(np.int64) for each in (room.seats, room.deals)),
+        *(each[order].astype(np.int64) for each in (room.starts, room.lengths)),
+        room.moves[:num_moves],
         room.actions[sequences],
     )
     return tree, places
