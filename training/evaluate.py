@@ -14,6 +14,9 @@ and a bootstrap that resamples sets. Where the solver covers the rules, a contro
 same with fewer sets (`training.control_variate`). Beside them stand what the agent does, its
 contracts and what it expects of them, and a control: the agent against itself, where anything but
 0 means that the measurement is broken.
+
+In small games `--exploitability` tells, too, what nobody can win more than: what a best answer to
+the agent gains, in chips a deal, mean over the seats (`training.exploitability`).
 """
 
 import sys
@@ -42,8 +45,9 @@ from training.control_variate import (
     estimate,
     reason_against,
 )
+from training.exploitability import Yardstick
 from training.provenance import commit, machine, versions
-from training.results import draw_matrix, report
+from training.results import Progress, draw_matrix, report
 
 BLOCK = 1024  # sets played side by side; --until-width looks at the interval after each block
 MOST_SETS = 1 << 20  # after which --until-width gives up
@@ -82,6 +86,8 @@ class Config:
     way."""
     matrix: Path | None = None
     """Measure all of them against all, 1-vs-rest, and save a picture of it here (.png)."""
+    exploitability: bool = False
+    """In small games, such as the minis, tell what a best answer to the agent gains."""
     seed: int = 0
     """Of the deals and of the agents' choices, 0 to 2**31 - 1."""
 
@@ -366,6 +372,24 @@ def measured(agent: NetworkAgent, against: str, sets: int, seed: int) -> dict[st
     return row.result()
 
 
+def exploited(config: Config) -> dict[str, float]:
+    """Return by policy what a best answer to the agent gains, and what one to uniform play does.
+
+    Raises:
+        ValueError: an agent or a checkpoint that cannot be used, or a game that is too large.
+    """
+    names = (config.agent, *config.against)
+    rules, players, entrants = enter(names, config.rules, config.options, config.num_players)
+    yardstick = Yardstick(rules, players, Progress())
+    found = {**yardstick.exploitability(entrants[0][0].agent), "uniform": yardstick.uniform()}
+    print(
+        f"a best answer gains, chips a deal: {found['sampled']:.5f} from it as sampled, "
+        f"{found['argmax']:.5f} by argmax, {found['uniform']:.5f} from uniform play",
+        end="\n\n",
+    )
+    return found
+
+
 def _add_controls(rows: Sequence[Row], results: Sequence[dict[str, Any]], seed: int) -> None:
     """Tell each result how its agent does against itself, in fewer sets."""
     controls = {
@@ -398,7 +422,10 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m training.eval
     if rehearsals is None:
         searching = any(name.startswith("pimc-") for name in names)
         rehearsals = 0 if searching else REHEARSALS
+    told: dict[str, Any] = {}
     try:
+        if config.exploitability:
+            told["exploitability"] = exploited(config)
         results = evaluate(
             config.agent,
             config.against,
@@ -417,6 +444,7 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m training.eval
         sys.exit(str(error))
     report(
         results,
+        **told,
         seed=config.seed,
         **commit(),
         versions={"nap_env": __version__, **versions(("numpy", "numba", "scipy"))},

@@ -5,12 +5,14 @@ A plan, float64 (S,), tells of each sequence how likely its side plays all of it
 numbers; all sides stand in one array. Worth is in chips a deal.
 """
 
-
 import numpy as np
 import numpy.typing as npt
 
 from nap_env.engine.kernel import kernel, subroutine
 from training.tree import Tree
+
+_NO_MORE = 1e-9
+"""Chips that nobody goes on for."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -59,17 +61,35 @@ def _worth(tree, plan, worth):
 
 
 @subroutine
-def _best_worth(tree, plan, values, worth):
-    """Write what each side gets at most if all others follow their plans."""
-    for side in range(tree.ends.shape[1]):
-        _weigh_ends(tree, side, plan, values)
-        for number in range(tree.side_sets[side + 1] - 1, tree.side_sets[side] - 1, -1):
-            first = tree.firsts[number]
-            best = values[first]
-            for sequence in range(first + 1, first + tree.counts[number]):
-                best = max(best, values[sequence])
-            values[tree.parents[number]] += best
-        worth[side] = values[tree.side_sequences[side]]
+def _answer_best(tree, side, plan, values, policy):
+    """Write the policy that gets a side most if the others follow their plans; return how much."""
+    _weigh_ends(tree, side, plan, values)
+    for number in range(tree.side_sets[side + 1] - 1, tree.side_sets[side] - 1, -1):
+        best = tree.firsts[number]
+        for sequence in range(best, tree.firsts[number] + tree.counts[number]):
+            policy[sequence] = 0
+            if values[sequence] > values[best]:
+                best = sequence
+        policy[best] = 1
+        values[tree.parents[number]] += values[best]
+    return values[tree.side_sequences[side]]
+
+
+@subroutine
+def _answer_together(tree, seat, plan, values, policy):
+    """Let the other sides than `seat` answer best in turns, until all agree; return what they get.
+
+    Their numbers in `tree.chips` are those of all of them together. Their plans are overwritten.
+    """
+    before = -np.inf
+    while True:
+        for side in range(tree.ends.shape[1]):
+            if side != seat:
+                best = _answer_best(tree, side, plan, values, policy)
+                _follow(tree, side, policy, plan)
+        if best - before < _NO_MORE:
+            return best
+        before = best
 
 
 @subroutine
@@ -127,11 +147,11 @@ def _match(tree, number, regrets, policy, values):
 def uniform(tree: Tree) -> Floats:
     """Return the policy that takes every action with the same chance."""
     policy = np.ones(tree.side_sequences[-1])
-    policy[_actions(tree)] = np.repeat(1 / tree.counts, tree.counts)
+    policy[action_sequences(tree)] = np.repeat(1 / tree.counts, tree.counts)
     return policy
 
 
-def _actions(tree: Tree) -> npt.NDArray[np.int64]:
+def action_sequences(tree: Tree) -> npt.NDArray[np.int64]:
     """Return the sequences of all sets, in their order: all but the empty ones."""
     return np.setdiff1d(np.arange(tree.side_sequences[-1]), tree.side_sequences[:-1])
 
@@ -146,7 +166,7 @@ def plan_of(tree: Tree, policy: Floats) -> Floats:
 def policy_of(tree: Tree, plan: Floats) -> Floats:
     """Return the policy of plans, uniform where a side's own plan never comes."""
     policy = uniform(tree)
-    actions = _actions(tree)
+    actions = action_sequences(tree)
     reached = np.repeat(plan[tree.parents], tree.counts)
     comes = reached > 0
     policy[actions[comes]] = plan[actions[comes]] / reached[comes]
@@ -162,10 +182,22 @@ def worth(tree: Tree, plan: Floats) -> Floats:
 
 def gains(tree: Tree, plan: Floats) -> Floats:
     """Return what each side would get more, float64 (P,), if it answered the others best."""
-    best = np.zeros(tree.ends.shape[1])
-    _best_worth(tree, plan, np.empty(len(plan)), best)
-    gained: Floats = best - worth(tree, plan)
+    values, policy = np.empty((2, len(plan)))
+    best = [_answer_best(tree, side, plan, values, policy) for side in range(tree.ends.shape[1])]
+    gained: Floats = np.array(best) - worth(tree, plan)
     return gained
+
+
+def gain_in_turns(tree: Tree, plan: Floats, seat: int) -> float:
+    """Return what the other sides gain together if in turns each answers best for all of them.
+
+    Each side sees its own cards only. There may be more to gain by changing at once.
+    """
+    together = -tree.chips[:, [seat]]
+    chips = np.repeat(together, tree.ends.shape[1], 1)
+    values, policy = np.empty((2, len(plan)))
+    best = _answer_together(tree._replace(chips=chips), seat, plan.copy(), values, policy)
+    return float(best + worth(tree, plan)[seat])
 
 
 def reach(tree: Tree, plan: Floats) -> Floats:

@@ -43,6 +43,8 @@ What is logged to TensorBoard and metrics.jsonl, all against decisions trained:
 | opponents/chips_per_100 | what the network wins per 100 deals from its `opponents` |
 | eval/<agent> | chips per 100 deals of the network in one seat, the agent in all others |
 | eval/<agent>_ci95 | half the width of its interval |
+| eval/exploitability | chips a deal that a best answer to the network gains; in small games only |
+| eval/exploitability_argmax | the same if it takes the likeliest action |
 
 Where several kinds of tables are played, each has tags of its own: `standard-3/bid_nap` and
 `eval-standard-3/passer` instead of `nap/bid_nap` and `eval/passer`.
@@ -69,18 +71,23 @@ from torch.utils.tensorboard import SummaryWriter
 from nap_env import __version__, terminal
 from nap_env.agents.network import Training, differences
 from nap_env.engine.state import GAME
-from nap_env.rules import whole
+from nap_env.rules import Rules, whole
 from nap_env.terminal import Progress, tell
 from training.checkpoint import load_log, load_state, naming, replace, save_state, save_weights
 from training.config import MAY_CHANGE, Config, parse
 from training.evaluate import MOST_SEED, evaluate, measured
+from training.exploitability import Yardstick
 from training.provenance import commit, machine, versions
 from training.results import report
 from training.team import Team
 from training.trainer import Trainer
+from training.tree import is_small
 
 HELD_OUT = MOST_SEED + 1
 """Seed of the deals on which the best network is chosen: none of training or of evaluation."""
+
+MOST_DECISIONS = 3_000_000
+"""Games of more decisions in all their deals take too long to measure exploitability in."""
 
 RECORD = str(GAME.descr)
 """What the games in a state are made of."""
@@ -108,6 +115,7 @@ class Run:
         self._leads = trainer.team.rank == 0
         self._best, self._measured = -np.inf, 0  # `_measured` in decisions
         self.strengths: dict[str, float] = {}
+        self._yardsticks: dict[tuple[Rules, int], Yardstick | None] = {}
         named = config.resume or config.run_dir
         self.folder = named or (new_folder(config) if self._leads else Path())
         begun = self._take_folder()
@@ -277,6 +285,10 @@ class Run:
                 metrics[f"{group}/{name}"] = found["chips_per_100"]
                 metrics[f"{group}/{name}_ci95"] = (high - low) / 2
                 strengths.append(found["chips_per_100"])
+            if yardstick := self._yardstick(rules, num_players):
+                found = yardstick.exploitability(agent)
+                metrics[f"{group}/exploitability"] = found["sampled"]
+                metrics[f"{group}/exploitability_argmax"] = found["argmax"]
         mean = float(np.mean(strengths))
         if mean > self._best:
             self._best = mean
@@ -289,9 +301,16 @@ class Run:
         rows = [
             f"{tag[len('eval/') :]} {chips:+.1f} ± {self.strengths[f'{tag}_ci95']:.1f}"
             for tag, chips in self.strengths.items()
-            if not tag.endswith("_ci95")
+            if f"{tag}_ci95" in self.strengths
         ]
         return f"chips per 100: {', '.join(rows)}" if rows else "not measured yet"
+
+    def _yardstick(self, rules: Rules, num_players: int) -> Yardstick | None:
+        """Return what measures exploitability at a table, None: its game is too large."""
+        if (rules, num_players) not in self._yardsticks:
+            fits = is_small(rules, num_players, MOST_DECISIONS)
+            self._yardsticks[rules, num_players] = Yardstick(rules, num_players) if fits else None
+        return self._yardsticks[rules, num_players]
 
 
 def new_folder(config: Config) -> Path:

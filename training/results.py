@@ -1,14 +1,18 @@
 """How results of `training.evaluate` are told: tables for people, a line of JSON, a picture."""
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from textwrap import fill
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from training.arena import CHECKPOINT
+
+SECONDS_OF_SILENCE = 2.0
 
 
 def report(results: Sequence[dict[str, Any]], **more: Any) -> None:
@@ -16,6 +20,20 @@ def report(results: Sequence[dict[str, Any]], **more: Any) -> None:
     for table in (_strengths, _contracts, _calibrations) if results else ():
         print("\n".join(table(results)), end="\n\n")
     print(json.dumps({"results": results, **more}))
+
+
+class Progress:
+    """Lines on standard error about long work, one every few seconds at most."""
+
+    def __init__(self) -> None:
+        """Say nothing yet."""
+        self._said = perf_counter()
+
+    def __call__(self, text: str) -> None:
+        """Say a line, if it is time for one."""
+        if perf_counter() - self._said > SECONDS_OF_SILENCE:
+            print(text, file=sys.stderr, flush=True)
+            self._said = perf_counter()
 
 
 def label(name: str) -> str:

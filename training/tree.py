@@ -1,11 +1,11 @@
 """Small games as a whole: each deal, what each side can tell apart, and what every end brings.
 
-A side is a seat, or seats that show each other their cards. What it has seen at its turns makes an
-information set; a set and an action a sequence. With its own turns between it and the start left
-in their order, what a side does is a number for each sequence: how likely it plays all of it if the
-others let it, its plan (the realization plan of von Stengel, 1996). What a deal brings is then a sum
-over ends, each its chips times its chance times the plans of the sequences that lead there. So no
-tree of moves is kept, only the trees of sequences and the ends.
+A side is a seat, or seats that show each other their cards. All that it has seen at its turns makes
+an information set; a set and an action a sequence. How a side plays is a number for each of its
+sequences: how likely it plays all of it, from the start, if the others let it; its plan (the
+realization plan of von Stengel, 1996). What a deal brings is then a sum over ends: the chips, times
+the chance of the cards, times the plans of the sequences that lead there, one of each side. So no
+tree of moves is kept, only the sequences of each side and the ends.
 
 Where no rule knows one suit from another, deals that differ in nothing but the names of the suits
 are walked once. What a seat sees is then named by the least of its names; actions that the seat
@@ -16,14 +16,13 @@ play alike in all suits, is among the ways to play that are alike in all suits.
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from tqdm import tqdm
 
-from nap_env.actions import FIRST_BID, NUM_ACTIONS
+from nap_env.actions import NUM_ACTIONS
 from nap_env.agents.features import AS_THEY_ARE, entries, turned_action, turned_suit
 from nap_env.cards import NUM_CARDS
 from nap_env.engine.kernel import kernel, subroutine, wrapping
@@ -57,7 +56,8 @@ SAMPLES = 200
 """Random deals from which the size of a game is estimated."""
 
 _U = np.uint64
-_NOBODY = 255  # where no card has been played yet
+_NO_ACTION = 255  # what an empty sequence does
+_NO_CARD = 255  # in the order of play, where no card has been played yet
 
 
 class Tree(NamedTuple):
@@ -113,28 +113,44 @@ class _Room(NamedTuple):
     @staticmethod
     def of(sets: int, sequences: int, ends: int, moves: int, num_sides: int) -> "_Room":
         """Return room for so many of each, empty but for the empty sequences."""
+
+        def of_sets() -> npt.NDArray[np.int32]:
+            return np.zeros(sets, np.int32)
+
         return _Room(
-            np.array([0, num_sides, 0, 0]), np.full(2 << sets.bit_length(), -1),
-            np.zeros(sets, np.uint64), *np.zeros((9, sets), np.int32),
-            np.full(sequences, 255, np.uint8), np.zeros((ends, num_sides), np.int32),
-            np.zeros(ends), np.zeros((ends, num_sides)), np.zeros(moves, np.uint8),
-        )  # fmt: skip
+            used=np.array([0, num_sides, 0, 0]),
+            slots=np.full(2 << sets.bit_length(), -1),
+            keys=np.zeros(sets, np.uint64),
+            sides=of_sets(),
+            parents=of_sets(),
+            firsts=of_sets(),
+            counts=of_sets(),
+            alike=of_sets(),
+            seats=of_sets(),
+            deals=of_sets(),
+            starts=of_sets(),
+            lengths=of_sets(),
+            actions=np.full(sequences, _NO_ACTION, np.uint8),
+            ends=np.zeros((ends, num_sides), np.int32),
+            chances=np.zeros(ends),
+            chips=np.zeros((ends, num_sides)),
+            moves=np.zeros(moves, np.uint8),
+        )
 
     def more(self) -> "_Room":
-        """Return the same with more room."""
-        found = self.used.tolist()
-        had = [len(each) for each in (self.keys, self.actions, self.ends, self.moves)]
-        room = _Room.of(*map(_enough, found, had), self.ends.shape[1])
-        for old, new in zip(self, room, strict=True):
-            if old is not self.slots:
-                new[: len(old)] = old
+        """Return the same with more room: twice as much of what is mostly used."""
+        sets, sequences, ends, moves = (
+            len(held) * (2 if 2 * used > len(held) else 1)
+            for held, used in zip(
+                (self.keys, self.actions, self.ends, self.moves), self.used.tolist(), strict=True
+            )
+        )
+        room = _Room.of(sets, sequences, ends, moves, self.ends.shape[1])
+        for name, old in self._asdict().items():
+            if name != "slots":
+                getattr(room, name)[: len(old)] = old
         _enter_keys(room)
         return room
-
-
-def _enough(found: int, room: int) -> int:
-    """Return how much room to have: twice as much once most is used."""
-    return 2 * room if 2 * found > room else room
 
 
 @kernel
@@ -214,7 +230,7 @@ def _see(g, rules, seat, viewer, seen):
         number = index - first
         value = lane(view["scalars"][number >> 3], number & 7)
         is_card = index >= viewer.order
-        if value == (_NOBODY if is_card else 0):
+        if value == (_NO_CARD if is_card else 0):
             continue
         for t in range(len(turns)):
             told = turned_action(turns[t], value) if is_card else value
@@ -240,10 +256,10 @@ def _name_actions(path, at, viewer, seen, key):
 @kernel
 def _is_first(names, k):
     """Return whether a name stands at no place before."""
+    is_first = True
     for other in range(k):
-        if names[other] == names[k]:
-            return False
-    return True
+        is_first = is_first and names[other] != names[k]
+    return is_first
 
 
 @kernel
@@ -548,6 +564,7 @@ class SmallGame:
         sides: Sequence[int] | None = None,
         *,
         fold: bool = True,
+        say: Callable[[str], None] = lambda _: None,
     ) -> None:
         """Walk the whole game.
 
@@ -557,17 +574,20 @@ class SmallGame:
             sides: of each seat, from 0 on; by default each is one of its own.
             fold: walk deals once that differ in nothing but the names of suits, as far as the
                 rules allow it. What plays the suits differently needs them all.
+            say: is told how far it is, often.
 
         Raises:
             ValueError: the game is too large, or a match is more than one deal.
         """
+        if rules.deals != 1:
+            raise ValueError(f"deals={rules.deals}: a match of 1 deal can be walked as a whole")
         self.size = estimate(rules, num_players)
         turns = suit_turns(rules) if fold else suit_turns(rules)[:1]
         if self.size.deals > MOST_DEALS or self.size.decisions > MOST_DECISIONS * len(turns):
             raise ValueError(
                 f"{rules.name} with {num_players} players is too large to be walked as a whole: "
-                f"{self.size.deals:,} deals, about {self.size.decisions:,.0f} decisions in them and "
-                f"{self.size.information_sets:,.0f} information sets"
+                f"{self.size.deals:.3g} deals, about {self.size.decisions:.0e} decisions in all of "
+                f"them, in {self.size.information_sets:.0e} information sets"
             )
         self.rules, self.num_players = rules, num_players
         self.sides = np.array(range(num_players) if sides is None else sides)
@@ -578,37 +598,41 @@ class SmallGame:
         if not _draws_from_stock(rules):
             parts.append(packs.shape[1] - sum(parts))
         self._packs, chances = different(packs, parts, turns)
-        room = self._walk(turns, chances)
+        room = self._walk(turns, chances, say)
         self.size = Size(deals, self.size.decisions, int(room.alike[: room.used[0]].sum()))
         self.tree, self.places = _in_order(room)
 
-    def _walk(self, turns: Ints, chances: Floats) -> _Room:
+    def _walk(self, turns: Ints, chances: Floats, say: Callable[[str], None]) -> _Room:
         """Walk the deals and return what there is."""
         num_sides = int(self.sides.max()) + 1
         seen = layout(self.rules, self.num_players)
         viewer = _Viewer(seen.new_view(), entries(seen), seen.slice("order").start, turns)
+        deepest = MAX_EVENTS + 1
         path = _Path(
-            new_games(MAX_EVENTS), np.zeros((MAX_EVENTS, num_sides, len(turns)), np.uint64),
-            np.zeros((MAX_EVENTS, num_sides), np.int64), np.zeros(MAX_EVENTS),
-            *np.zeros((3, MAX_EVENTS, NUM_ACTIONS), np.int64),
-            np.zeros((MAX_EVENTS, NUM_ACTIONS)), np.zeros(MAX_EVENTS, np.int64),
-        )  # fmt: skip
+            games=new_games(deepest),
+            seen=np.zeros((deepest, num_sides, len(turns)), np.uint64),
+            sequences=np.zeros((deepest, num_sides), np.int64),
+            chances=np.zeros(deepest),
+            actions=np.zeros((deepest, NUM_ACTIONS), np.int64),
+            names=np.zeros((deepest, NUM_ACTIONS), np.int64),
+            into=np.zeros((deepest, NUM_ACTIONS), np.int64),
+            shares=np.zeros((deepest, NUM_ACTIONS)),
+            left=np.zeros(deepest, np.int64),
+        )
         room = _Room.of(1 << 12, 1 << 13, 1 << 14, 1 << 15, num_sides)
         walked = 0
-        label = f"walking {self.rules.name}"
-        with tqdm(total=len(chances), desc=label, unit=" deals", disable=None, leave=False) as bar:
-            while walked < len(chances):
-                last = min(walked + DEALS_AT_ONCE, len(chances))
-                done = int(
-                    _walk(
-                        room, path, self._table, viewer, self.sides, self._base, self._packs,
-                        chances, walked, last,
-                    )
-                )  # fmt: skip
-                if done < last:
-                    room = room.more()
-                bar.update(done - walked)
-                walked = done
+        while walked < len(chances):
+            last = min(walked + DEALS_AT_ONCE, len(chances))
+            done = int(
+                _walk(
+                    room, path, self._table, viewer, self.sides, self._base, self._packs, chances,
+                    walked, last,
+                )
+            )  # fmt: skip
+            if done < last:
+                room = room.more()
+            walked = done
+            say(f"{self.rules.name}: {walked:,} of {len(chances):,} deals walked")
         return room
 
     def games(self, rows: Ints) -> npt.NDArray[np.void]:
@@ -617,19 +641,21 @@ class SmallGame:
         _replay(games, self._table, self._base, self._packs, self.places, rows)
         return games
 
+    def hands(self) -> Ints:
+        """Return what the seat to move was dealt in each information set, masks int64 (I,)."""
+        size, players = self.rules.hand_size, self.num_players
+        dealer = int(self._base["dealer"][0])
+        place = (self.places.seats - dealer - 1) % players  # of the hand in the pack
+        cards = self._packs[
+            self.places.deals[:, None], place[:, None] * size + np.arange(size)
+        ].astype(np.int64)
+        hands: Ints = (1 << cards).sum(1)
+        return hands
+
 
 def _base(rules: Rules, num_players: int) -> npt.NDArray[np.void]:
-    """Return a game, GAME (1,), in which seat 0 speaks first, and to which any pack can be dealt.
-
-    Raises:
-        ValueError: a match is more than one deal.
-    """
+    """Return GAME (1,) to which any pack can be dealt; seat 0 speaks first."""
     table = rules_table(rules, num_players)[0]
-    if table["deals"] != 1:
-        raise ValueError(
-            f"deals={rules.deals}: only a match of one deal is a small game; "
-            'choose options={"deals": 1}'
-        )
     game = Game(rules, num_players, seed=0)
     game.set_up(dealer=0 if table["dealer_first"] else num_players - 1)
     game.games["pool"] = game.games["first_pool"]
@@ -637,11 +663,7 @@ def _base(rules: Rules, num_players: int) -> npt.NDArray[np.void]:
 
 
 def estimate(rules: Rules, num_players: int) -> Size:
-    """Return about how large a game is, from random deals; the number of deals is exact.
-
-    Raises:
-        ValueError: a match is more than one deal.
-    """
+    """Return about how large a game is, from random deals; the number of deals is exact."""
     base, table = _base(rules, num_players), rules_table(rules, num_players)
     deals = num_deals(rules, num_players)
     random = np.random.default_rng(0)
@@ -649,6 +671,12 @@ def estimate(rules: Rules, num_players: int) -> Size:
     packs = random.permuted(np.tile(pack, (SAMPLES, 1)), axis=1)
     decisions, sets = _sample(new_games(1), table, base, packs)
     return Size(deals, int(deals * decisions), int(deals * sets))
+
+
+def is_small(rules: Rules, num_players: int, most: int) -> bool:
+    """Return whether a match is one deal, with about so many decisions in all deals at most."""
+    few_deals = rules.deals == 1 and num_deals(rules, num_players) <= MOST_DEALS
+    return few_deals and estimate(rules, num_players).decisions <= most
 
 
 def _in_order(room: _Room) -> tuple[Tree, Places]:
@@ -666,20 +694,22 @@ def _in_order(room: _Room) -> tuple[Tree, Places]:
     ends = ends[by_sequence]
     starts = np.flatnonzero(np.r_[True, (ends[1:] != ends[:-1]).any(1)])
     tree = Tree(
-        np.searchsorted(sides[order], np.arange(num_sides + 1)),
-        np.searchsorted(side_of[sequences], np.arange(num_sides + 1)),
-        number[room.parents[order]],
-        number[firsts[order]],
-        counts[order].astype(np.int64),
-        ends[starts].astype(np.int32),
-        np.add.reduceat(room.chances[by_sequence], starts),
-        np.add.reduceat(room.chips[by_sequence], starts),
+        side_sets=np.searchsorted(sides[order], np.arange(num_sides + 1)),
+        side_sequences=np.searchsorted(side_of[sequences], np.arange(num_sides + 1)),
+        parents=number[room.parents[order]],
+        firsts=number[firsts[order]],
+        counts=counts[order].astype(np.int64),
+        ends=ends[starts].astype(np.int32),
+        chances=np.add.reduceat(room.chances[by_sequence], starts),
+        chips=np.add.reduceat(room.chips[by_sequence], starts),
     )
     places = Places(
-        room.keys[order],
-        *(each[order].astype(np.int64) for each in (room.seats, room.deals)),
-        *(each[order].astype(np.int64) for each in (room.starts, room.lengths)),
-        room.moves[:num_moves],
-        room.actions[sequences],
+        keys=room.keys[order],
+        seats=room.seats[order].astype(np.int64),
+        deals=room.deals[order].astype(np.int64),
+        starts=room.starts[order].astype(np.int64),
+        lengths=room.lengths[order].astype(np.int64),
+        moves=room.moves[:num_moves],
+        actions=room.actions[sequences],
     )
     return tree, places

@@ -419,8 +419,11 @@ def choose(g, log_probs, at, count):
 
 
 @kernel
-def _answer(games, rules_of, asked, argmax, net, sight, answers, expected):
-    """Choose an action in each of the games `asked`, and say what the seat expects there."""
+def _answer(games, rules_of, asked, argmax, net, sight, answers, expected, policies):
+    """Choose an action in each of the games `asked`, and say what the seat expects there.
+
+    Where `policies` has rows, the chances of the actions are written into them, too.
+    """
     rules = rules_of[0]
     view = sight.views[0]
     size = min(BLOCK, len(asked))
@@ -454,6 +457,9 @@ def _answer(games, rules_of, asked, argmax, net, sight, answers, expected):
             else:
                 number = choose(g, log_probs, 0, end - start)
             answers[first + i] = legal_action(g, number)
+            if len(policies) > 0:
+                for k in range(end - start):
+                    policies[first + i, legal_action(g, np.int64(k))] = math.exp(log_probs[k])
             expected[first + i] = head(net, VALUE_HEAD, last, i)
 
 
@@ -518,13 +524,25 @@ class NetworkAgent(SeatedAgent):
         self, games: Games, rows: npt.NDArray[np.intp]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
         """Return its actions, int64 (n,), and the chips its seat expects to win, float32 (n,)."""
+        return self._asked(games, rows, np.empty((0, NUM_ACTIONS), np.float32))
+
+    def policies(self, games: Games, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.float32]:
+        """Return how likely it takes each action as sampled, float32 (n, NUM_ACTIONS)."""
+        policies = np.zeros((len(rows), NUM_ACTIONS), np.float32)
+        self._asked(games, rows, policies)
+        return policies
+
+    def _asked(
+        self, games: Games, rows: npt.NDArray[np.intp], policies: npt.NDArray[np.float32]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
+        """Return its actions and what it expects, and fill `policies` in if it has rows."""
         rows = self._checked(games, rows)
         answers = np.empty(len(rows), np.int64)
         expected = np.empty(len(rows), np.float32)
         sight = self._sight._replace(views=self._sight.views.copy())  # another thread may ask, too
         _answer(
             games.games, self._table, rows, self.policy == "argmax", self._net, sight, answers,
-            expected,
+            expected, policies,
         )  # fmt: skip
         return answers, expected * np.float32(chips_per_reward(self.num_players))
 

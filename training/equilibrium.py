@@ -1,0 +1,294 @@
+"""Small games solved: `python -m training.equilibrium mini_2x4`.
+
+The whole game is walked (`training.tree`), and plans are improved against each other
+(`training.plan`) until all that a seat could gain by any other play is `--until`, the mean of both:
+their exploitability, in chips a deal. What the seats then get is the worth of the game, to twice
+that.
+
+With three players or more nothing is promised. What is told then is how much each seat gains by
+its best answer to the others, and how much all others gain together against a seat: at least what
+they get if each answers best for all of them in turns, at most what they get with open cards among
+them.
+
+`--out FILE.npz` keeps the plans. Rows are information sets, one of all that differ only in the
+names of suits; columns:
+
+    seat            whose turn it is, seats counted from the one who speaks first
+    hand            the cards that it was dealt, a mask by card id
+    moves           actions since the deal, -1: no more
+    first           where its actions start, int64 (I + 1,)
+    action          what it can do; actions that it cannot tell apart stand here as one
+    probability     how likely it does that
+    reached         how likely the set is met
+    told            JSON: the last line of the command
+"""
+
+import io
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+import tyro
+
+from nap_env.actions import ACTIONS, BIDS
+from nap_env.presets import resolve
+from nap_env.rules import Rules, seated
+from training.checkpoint import replace
+from training.config import JsonObject, Players, at_least
+from training.plan import (
+    Floats,
+    Solver,
+    exploitability,
+    gain_in_turns,
+    gains,
+    plan_of,
+    policy_of,
+    reach,
+    uniform,
+    worth,
+)
+from training.provenance import commit, machine, versions
+from training.results import Progress
+from training.tree import SmallGame
+
+UNTIL = 1e-5
+ITERATIONS = 200
+"""With more than two players, where no number of them leads to an equilibrium for certain."""
+
+LOOKS = 10
+"""After so many iterations, and then so many times before their number has doubled, is looked."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Solve a small game: what each seat can get for certain, and how it must play."""
+
+    rules: tyro.conf.Positional[str]
+    """Name of the rule set."""
+    options: JsonObject = field(default_factory=dict)
+    """Rule options that differ from it."""
+    num_players: Annotated[int | None, Players] = None
+    """Number of players; by default the fewest that it seats."""
+    iterations: int | None = None
+    """Iterations to do; by default as many as --until needs, or 200 with more than two players."""
+    until: float | None = None
+    """Stop when the exploitability is at most this, in chips a deal; by default 1e-5."""
+    out: Path | None = None
+    """File for the plans: NAME.npz."""
+
+    def __post_init__(self) -> None:
+        """Refuse values that cannot be meant."""
+        if self.iterations is not None and self.until is not None:
+            raise ValueError(f"until={self.until}: iterations={self.iterations} is told, too")
+        if self.iterations is not None:
+            at_least(1, "iterations", self.iterations)
+        if self.until is not None and not self.until > 0:
+            raise ValueError(f"until={self.until}: must be above 0")
+        if self.out and self.out.suffix != ".npz":
+            raise ValueError(f"out={self.out}: must end in .npz")
+        if self.out and not self.out.parent.is_dir():
+            raise ValueError(f"out={self.out}: there is no such folder")
+
+
+def solve(game: SmallGame, iterations: int | None, until: float, progress: Progress) -> Solver:
+    """Return a solver that has done so many iterations, or None: come as close as `until`."""
+    solver = Solver(game.tree)
+    while iterations is None or solver.iterations < iterations:
+        step = max(LOOKS, solver.iterations // LOOKS)
+        if iterations is not None:
+            step = min(step, iterations - solver.iterations)
+        solver.improve(step)
+        found = exploitability(game.tree, solver.plan)
+        progress(f"{game.rules.name}: {solver.iterations:,} iterations, exploitability {found:.2e}")
+        if iterations is None and found <= until:
+            break
+    return solver
+
+
+def gains_together(game: SmallGame, plan: Floats, progress: Progress) -> list[tuple[float, float]]:
+    """Return by seat what all others gain together against it, at least and at most.
+
+    Args:
+        game: each seat a side of its own.
+        plan: float64 (S,), how all of them play.
+        progress: is told how far it is.
+    """
+    worths, policy = worth(game.tree, plan), policy_of(game.tree, plan)
+    found = []
+    for seat in range(game.num_players):
+        sides = [int(other != seat) for other in range(game.num_players)]
+        joined = SmallGame(game.rules, game.num_players, sides, say=progress)
+        alone = plan_of(joined.tree, _carried(game, policy, seat, joined))
+        most = gains(joined.tree, alone)[1] + worth(joined.tree, alone)[1] + worths[seat]
+        found.append((gain_in_turns(game.tree, plan, seat), float(most)))
+    return found
+
+
+def _carried(game: SmallGame, policy: Floats, seat: int, joined: SmallGame) -> Floats:
+    """Return a policy for `joined`: side 0 plays as a seat does, the other uniformly."""
+    carried = uniform(joined.tree)
+    start, end = game.tree.side_sets[seat : seat + 2]
+    keys = game.places.keys[start:end]
+    order = np.argsort(keys)
+    sets = np.arange(joined.tree.side_sets[1])
+    theirs = start + order[np.searchsorted(keys[order], joined.places.keys[sets])]
+    for number, their in zip(sets, theirs, strict=True):
+        count = joined.tree.counts[number]
+        first, their_first = joined.tree.firsts[number], game.tree.firsts[their]
+        carried[first : first + count] = policy[their_first : their_first + count]
+    return carried
+
+
+def calls(game: SmallGame, plan: Floats) -> dict[tuple[str, ...], dict[str, float]]:
+    """Return by the calls before how often each call follows, as a share of all deals."""
+    tree, places = game.tree, game.places
+    reached = reach(tree, plan)
+    found: dict[tuple[str, ...], dict[str, float]] = {}
+    for number in range(len(tree.parents)):
+        sequences = tree.firsts[number] + np.arange(tree.counts[number])
+        names = [ACTIONS[action] for action in places.actions[sequences]]
+        if not set(names) & {"pass", *BIDS}:
+            continue
+        start = places.starts[number]
+        before = places.moves[start : start + places.lengths[number]]
+        shares = found.setdefault(tuple(ACTIONS[action] for action in before), {})
+        for name, sequence in zip(names, sequences, strict=True):
+            shares[name] = shares.get(name, 0.0) + float(reached[sequence])
+    return dict(sorted(found.items(), key=lambda item: len(item[0])))
+
+
+def save(path: Path, game: SmallGame, plan: Floats, told: dict[str, Any]) -> None:
+    """Write plans, see above."""
+    tree, places = game.tree, game.places
+    policy, reached = policy_of(tree, plan), reach(tree, plan)
+    actions = np.repeat(tree.firsts, tree.counts) + _within(tree.counts)
+    longest = int(places.lengths.max(initial=0))
+    moves = np.full((len(tree.parents), longest), -1, np.int8)
+    mask = np.arange(longest) < places.lengths[:, None]
+    moves[mask] = places.moves[np.repeat(places.starts, places.lengths) + _within(places.lengths)]
+    content = io.BytesIO()
+    np.savez_compressed(
+        content,
+        seat=places.seats.astype(np.int8),
+        hand=game.hands(),
+        moves=moves,
+        first=np.concatenate([[0], np.cumsum(tree.counts)]),
+        action=places.actions[actions],
+        probability=policy[actions],
+        reached=np.add.reduceat(reached[actions], np.cumsum(tree.counts) - tree.counts),
+        told=json.dumps(told),
+    )
+    replace(path, content.getvalue())
+
+
+def _within(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return 0, 1, .. up to each count, one after the other."""
+    ends = np.cumsum(counts)
+    within: npt.NDArray[np.int64] = np.arange(ends[-1]) - np.repeat(ends - counts, counts)
+    return within
+
+
+def _table(game: SmallGame, plan: Floats, told: dict[str, Any]) -> str:
+    """Return what has been found, for people."""
+    lines = [
+        f"{told['rules']}, {told['players']} players: {told['deals']:,} deals, "
+        f"{told['information_sets']:,} information sets",
+        f"{told['iterations']:,} iterations, {told['seconds']:.1f} s; exploitability "
+        f"{told['exploitability']:.2e} chips a deal, of uniform play "
+        f"{told['uniform_exploitability']:.3f}",
+        "",
+        f"{'seat':<6}{'chips a deal':>14}{'best answer gains':>20}",
+    ]
+    for seat, (chips, gain) in enumerate(zip(told["values"], gains(game.tree, plan), strict=True)):
+        lines.append(f"{seat:<6}{chips:>+14.6f}{gain:>20.2e}")
+    for seat, (least, most) in enumerate(told.get("gains_together", ())):
+        lines.append(
+            f"all others than seat {seat} together gain {least:.4f}, with open cards {most:.4f}"
+        )
+    lines.append("")
+    for before, shares in calls(game, plan).items():
+        total = sum(shares.values())
+        if total > 0:
+            cells = "  ".join(f"{name} {share / total:.1%}" for name, share in shares.items())
+            lines.append(f"{' '.join(before) or 'first':<16}{total:>7.1%} of deals:  {cells}")
+    return "\n".join(lines)
+
+
+def equilibrium(
+    rules: Rules,
+    num_players: int,
+    *,
+    iterations: int | None = None,
+    until: float = UNTIL,
+    out: Path | None = None,
+) -> tuple[str, dict[str, Any]]:
+    """Solve a small game; return what has been found, for people and as the JSON line has it.
+
+    Args:
+        rules: the rules.
+        num_players: players at the table.
+        iterations: how many; None for as many as `until` needs, which may never be with more than
+            two players.
+        until: exploitability to stop at, in chips a deal.
+        out: file for the plans.
+
+    Raises:
+        ValueError: the game is too large, or a match is more than one deal.
+        OSError: the file cannot be written.
+    """
+    start, progress = perf_counter(), Progress()
+    game = SmallGame(rules, num_players, say=progress)
+    solver = solve(game, iterations, until, progress)
+    plan = solver.plan
+    told: dict[str, Any] = {
+        "rules": rules.name,
+        "players": num_players,
+        "deals": game.size.deals,
+        "information_sets": game.size.information_sets,
+        "iterations": solver.iterations,
+        "exploitability": exploitability(game.tree, plan),
+        "uniform_exploitability": exploitability(game.tree, plan_of(game.tree, uniform(game.tree))),
+        "values": worth(game.tree, plan).tolist(),
+    }
+    if num_players > 2:
+        told["gains"] = gains(game.tree, plan).tolist()
+        told["gains_together"] = gains_together(game, plan, progress)
+    told["seconds"] = round(perf_counter() - start, 2)
+    if out:
+        save(out, game, plan, told)
+    return _table(game, plan, told), told
+
+
+def main(argv: Sequence[str] | None = None, prog: str = "python -m training.equilibrium") -> None:
+    """Run the command.
+
+    Raises:
+        SystemExit: with status 2 for a wrong command line, 1 for a game that cannot be solved.
+    """
+    config = tyro.cli(Config, args=argv, prog=prog)
+    try:
+        rules = resolve(config.rules, config.options)
+        players = seated(rules, config.num_players or rules.player_range[0])
+        iterations = config.iterations
+        if players > 2 and iterations is None:
+            if config.until is not None:
+                raise ValueError(f"until={config.until}: {players} players may never come so close")
+            iterations = ITERATIONS
+        table, told = equilibrium(
+            rules, players, iterations=iterations, until=config.until or UNTIL, out=config.out
+        )
+    except (OSError, ValueError) as error:
+        sys.exit(str(error))
+    print(table, end="\n\n")
+    print(json.dumps({**commit(), "versions": versions(("numpy", "numba")), "machine": machine()}))
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main()
