@@ -16,6 +16,7 @@ from nap_env.words import did_you_mean
 COMMANDS = {
     "train": ("training.ppo", "train a network by self-play"),
     "evaluate": ("training.evaluate", "measure agents against each other"),
+    "equilibrium": ("training.equilibrium", "solve a small game"),
     "play": ("nap_env.play", "play in the terminal, or watch agents play"),
     "report": ("training.report", "write a run as a web page"),
     "export": ("training.export", "write a run's network as an agent's file"),
@@ -27,7 +28,7 @@ COMMANDS = {
 
 
 def _parser() -> Parser:
-    rows = [f"  {name:10s}{does} (python -m {module})" for name, (module, does) in COMMANDS.items()]
+    rows = [f"  {name:12s}{does} (python -m {module})" for name, (module, does) in COMMANDS.items()]
     parser = Parser(
         prog="nap",
         usage="nap COMMAND ...",

@@ -139,16 +139,15 @@ class _Room(NamedTuple):
 
     def more(self) -> "_Room":
         """Return the same with more room: twice as much of what is mostly used."""
+        rooms: tuple[Array, ...] = (self.keys, self.actions, self.ends, self.moves)
         sets, sequences, ends, moves = (
-            len(held) * (2 if 2 * used > len(held) else 1)
-            for held, used in zip(
-                (self.keys, self.actions, self.ends, self.moves), self.used.tolist(), strict=True
-            )
+            len(room) * (2 if 2 * used > len(room) else 1)
+            for room, used in zip(rooms, self.used.tolist(), strict=True)
         )
         room = _Room.of(sets, sequences, ends, moves, self.ends.shape[1])
-        for name, old in self._asdict().items():
-            if name != "slots":
-                getattr(room, name)[: len(old)] = old
+        for name in set(self._fields) - {"slots"}:
+            old: Array = getattr(self, name)
+            getattr(room, name)[: len(old)] = old
         _enter_keys(room)
         return room
 
