@@ -25,6 +25,7 @@ POINTS = 400  # of a curve, at most: means of neighbouring updates
 
 PLOTS = (  # title, unit, prefixes of the tags; a tag's rest is its label
     ("Strength on held-out deals", "chips per 100 deals", ("eval/",)),
+    ("What a best answer gains", "chips a deal", ("eval/exploitability",)),
     ("Against its opponents", "chips per 100 deals", ("opponents/",)),
     ("Contracts", "share of the deals", ("nap/bid_", "nap/passed_out")),
     ("Contracts made", "share of the contracts", ("nap/made_",)),
@@ -69,16 +70,26 @@ def thinned(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> tuple[Any, Any]
 
 
 def curves(lines: Sequence[dict[str, float]], prefixes: Sequence[str]) -> dict[str, Any]:
-    """Return the curves whose tags start so, by label: decisions and values."""
-    tags = sorted({tag for line in lines for tag in line if tag.startswith(tuple(prefixes))})
+    """Return the curves whose tags start so, by label: decisions and values.
+
+    A tag that starts as those of another plot, too, is of the plot that says more of it.
+    """
+    mine = tuple(prefixes)
+    others = tuple(
+        prefix
+        for _, _, of_plot in PLOTS
+        for prefix in of_plot
+        if prefix not in mine and prefix.startswith(mine)
+    )
+    tags = sorted({tag for line in lines for tag in line if tag.startswith(mine)})
     found = {}
     for tag in tags:
-        if tag.endswith("_ci95"):
+        if tag.endswith("_ci95") or tag.startswith(others):
             continue
         rows = [line for line in lines if tag in line]
         x, y = (np.array([row[name] for row in rows]) for name in ("decisions", tag))
         prefix = max((each for each in prefixes if tag.startswith(each)), key=len)
-        label = tag.removeprefix(prefix) or tag.partition("/")[2].replace("_", " ")
+        label = tag.removeprefix(prefix).strip("_") or tag.partition("/")[2].replace("_", " ")
         half = [row[f"{tag}_ci95"] for row in rows if f"{tag}_ci95" in row]
         found[label] = (x, y, np.array(half))
     return found

@@ -39,7 +39,7 @@ TINY_GAMES = {
     "joker, must trump, who is last must bid": {
         "deck": 4, "joker": True, "must_trump": True, "all_pass": "dealer_one",
     },
-    "a card on the table": {"widow": "peep", "look_cost": 1, "deck": 6, "hand_size": 2},
+    "a card on the table": {"widow": "peep", "look_cost": 1, "deck": 4, "hand_size": 1},
     "a spare hand": {"widow": "garnet", "hand_size": 1, "deck": 4},
     "a card from the stock": {"draw": "maker_one", "hand_size": 1, "deck": 4, "pool_each": 1},
     "cards from the stock": {"draw": "maker_then_opponents", "hand_size": 1, "deck": 4},

@@ -24,6 +24,7 @@ from nap_env.presets import PRESETS
 from training import ppo
 from training.checkpoint import load_log, load_state, load_weights, save_state
 from training.config import MAY_CHANGE, Config
+from training.exploitability import Yardstick
 from training.team import Team
 from training.trainer import Trainer
 
@@ -400,6 +401,24 @@ def test_the_best_network_is_the_one_that_did_best_on_held_out_deals(tmp_path, m
         assert not run.measure()  # not again before it is time
         best.append(load_weights(tmp_path / "run" / "best.safetensors")[0][0])
     assert best == [1, 2, 2]
+
+
+def test_in_small_games_exploitability_is_logged(tmp_path):
+    options = {"deck": 6, "hand_size": 2, "bids": ["one", "nap"]}
+    small = {"rules": ("mini_2x4",), "options": options, "num_players": (2,)}
+    with closing(tiny_run(run_dir=tmp_path, **small)) as run:
+        run.trainer.decisions = TINY.total_decisions
+        logged = run.measure()
+        rules, players = run.trainer.tables[0]
+        found = Yardstick(rules, players).exploitability(run.trainer.agent(rules, players))
+    assert logged["eval/exploitability"] == found["sampled"] > 0
+    assert logged["eval/exploitability_argmax"] == found["argmax"] > 0
+
+
+def test_in_large_games_exploitability_is_not_logged(tmp_path):
+    with closing(tiny_run(run_dir=tmp_path)) as run:
+        run.trainer.decisions = TINY.total_decisions
+        assert not any("exploitability" in tag for tag in run.measure())
 
 
 def test_a_run_that_goes_on_further_is_measured_further(tmp_path, monkeypatch):

@@ -59,6 +59,13 @@ def test_curves_have_the_values_of_the_log(run):
     assert report.thinned(np.arange(1000.0), np.ones(1000))[0][0] == 1
 
 
+def test_exploitability_is_in_chips_a_deal_and_has_a_plot_of_its_own():
+    lines = [{"decisions": 7.0, "eval/passer": 3.0, "eval/exploitability": 0.5}]
+    strength, answered = (report.curves(lines, prefixes) for _, _, prefixes in report.PLOTS[:2])
+    assert list(strength) == ["passer"] and list(answered) == ["exploitability"]
+    assert answered["exploitability"][1].tolist() == [0.5]
+
+
 def test_a_folder_that_is_no_run_is_refused(tmp_path, run):
     with pytest.raises(SystemExit, match=r"metrics\.jsonl"):
         report.main([str(tmp_path)])
