@@ -96,7 +96,22 @@ class Config:
             raise ValueError(f"out={self.out}: there is no such folder")
 
 
-def solve(game: SmallGame, iterations: int | None, until: float, progress: Progress) -> Solver:
+@dataclass(frozen=True)
+class Solution:
+    """Plans for a small game, as close to an equilibrium as was asked for.
+
+    Attributes:
+        game: all of it, each seat a side of its own.
+        plan: float64 (S,), how all of them play.
+        told: what the JSON line has.
+    """
+
+    game: SmallGame
+    plan: Floats
+    told: dict[str, Any]
+
+
+def improved(game: SmallGame, iterations: int | None, until: float, progress: Progress) -> Solver:
     """Return a solver that has done so many iterations, or None: come as close as `until`."""
     solver = Solver(game.tree)
     while iterations is None or solver.iterations < iterations:
@@ -145,10 +160,10 @@ def _carried(game: SmallGame, policy: Floats, seat: int, joined: SmallGame) -> F
     return carried
 
 
-def calls(game: SmallGame, plan: Floats) -> dict[tuple[str, ...], dict[str, float]]:
+def calls(solution: Solution) -> dict[tuple[str, ...], dict[str, float]]:
     """Return by the calls before how often each call follows, as a share of all deals."""
-    tree, places = game.tree, game.places
-    reached = reach(tree, plan)
+    tree, places = solution.game.tree, solution.game.places
+    reached = reach(tree, solution.plan)
     found: dict[tuple[str, ...], dict[str, float]] = {}
     for number in range(len(tree.parents)):
         sequences = tree.firsts[number] + np.arange(tree.counts[number])
@@ -163,10 +178,10 @@ def calls(game: SmallGame, plan: Floats) -> dict[tuple[str, ...], dict[str, floa
     return dict(sorted(found.items(), key=lambda item: len(item[0])))
 
 
-def save(path: Path, game: SmallGame, plan: Floats, told: dict[str, Any]) -> None:
+def save(path: Path, solution: Solution) -> None:
     """Write plans, see above."""
-    tree, places = game.tree, game.places
-    policy, reached = policy_of(tree, plan), reach(tree, plan)
+    tree, places = solution.game.tree, solution.game.places
+    policy, reached = policy_of(tree, solution.plan), reach(tree, solution.plan)
     actions = np.repeat(tree.firsts, tree.counts) + _within(tree.counts)
     longest = int(places.lengths.max(initial=0))
     moves = np.full((len(tree.parents), longest), -1, np.int8)
@@ -176,13 +191,13 @@ def save(path: Path, game: SmallGame, plan: Floats, told: dict[str, Any]) -> Non
     np.savez_compressed(
         content,
         seat=places.seats.astype(np.int8),
-        hand=game.hands(),
+        hand=solution.game.hands(),
         moves=moves,
         first=np.concatenate([[0], np.cumsum(tree.counts)]),
         action=places.actions[actions],
         probability=policy[actions],
         reached=np.add.reduceat(reached[actions], np.cumsum(tree.counts) - tree.counts),
-        told=json.dumps(told),
+        told=json.dumps(solution.told),
     )
     replace(path, content.getvalue())
 
@@ -194,8 +209,9 @@ def _within(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return within
 
 
-def _table(game: SmallGame, plan: Floats, told: dict[str, Any]) -> str:
+def described(solution: Solution) -> str:
     """Return what has been found, for people."""
+    told, gained = solution.told, gains(solution.game.tree, solution.plan)
     lines = [
         f"{told['rules']}, {told['players']} players: {told['deals']:,} deals, "
         f"{told['information_sets']:,} information sets",
@@ -205,14 +221,14 @@ def _table(game: SmallGame, plan: Floats, told: dict[str, Any]) -> str:
         "",
         f"{'seat':<6}{'chips a deal':>14}{'best answer gains':>20}",
     ]
-    for seat, (chips, gain) in enumerate(zip(told["values"], gains(game.tree, plan), strict=True)):
+    for seat, (chips, gain) in enumerate(zip(told["values"], gained, strict=True)):
         lines.append(f"{seat:<6}{chips:>+14.6f}{gain:>20.2e}")
     for seat, (least, most) in enumerate(told.get("gains_together", ())):
         lines.append(
             f"all others than seat {seat} together gain {least:.4f}, with open cards {most:.4f}"
         )
     lines.append("")
-    for before, shares in calls(game, plan).items():
+    for before, shares in calls(solution).items():
         total = sum(shares.values())
         if total > 0:
             cells = "  ".join(f"{name} {share / total:.1%}" for name, share in shares.items())
@@ -226,9 +242,8 @@ def equilibrium(
     *,
     iterations: int | None = None,
     until: float = UNTIL,
-    out: Path | None = None,
-) -> tuple[str, dict[str, Any]]:
-    """Solve a small game; return what has been found, for people and as the JSON line has it.
+) -> Solution:
+    """Solve a small game.
 
     Args:
         rules: the rules.
@@ -236,15 +251,13 @@ def equilibrium(
         iterations: how many; None for as many as `until` needs, which may never be with more than
             two players.
         until: exploitability to stop at, in chips a deal.
-        out: file for the plans.
 
     Raises:
         ValueError: the game is too large, or a match is more than one deal.
-        OSError: the file cannot be written.
     """
     start, progress = perf_counter(), Progress()
     game = SmallGame(rules, num_players, say=progress)
-    solver = solve(game, iterations, until, progress)
+    solver = improved(game, iterations, until, progress)
     plan = solver.plan
     told: dict[str, Any] = {
         "rules": rules.name,
@@ -260,9 +273,7 @@ def equilibrium(
         told["gains"] = gains(game.tree, plan).tolist()
         told["gains_together"] = gains_together(game, plan, progress)
     told["seconds"] = round(perf_counter() - start, 2)
-    if out:
-        save(out, game, plan, told)
-    return _table(game, plan, told), told
+    return Solution(game, plan, told)
 
 
 def main(argv: Sequence[str] | None = None, prog: str = "python -m training.equilibrium") -> None:
@@ -280,14 +291,14 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m training.equi
             if config.until is not None:
                 raise ValueError(f"until={config.until}: {players} players may never come so close")
             iterations = ITERATIONS
-        table, told = equilibrium(
-            rules, players, iterations=iterations, until=config.until or UNTIL, out=config.out
-        )
+        solution = equilibrium(rules, players, iterations=iterations, until=config.until or UNTIL)
+        if config.out:
+            save(config.out, solution)
     except (OSError, ValueError) as error:
         sys.exit(str(error))
-    print(table, end="\n\n")
+    print(described(solution), end="\n\n")
     print(json.dumps({**commit(), "versions": versions(("numpy", "numba")), "machine": machine()}))
-    print(json.dumps(told))
+    print(json.dumps(solution.told))
 
 
 if __name__ == "__main__":

@@ -176,12 +176,15 @@ def test_the_worth_lies_between_what_each_can_hold_and_the_other_can_hold_it_to(
 
 
 def test_the_published_figures_of_mini_2x4():
-    text, told = equilibrium.equilibrium(resolve("mini_2x4"), 2, until=1e-6)
+    solution = equilibrium.equilibrium(resolve("mini_2x4"), 2, until=1e-6)
+    told = solution.told
     assert (told["deals"], told["information_sets"]) == (560, 13_520)
     assert told["uniform_exploitability"] == pytest.approx(1.869, abs=5e-4)
     assert told["exploitability"] <= 1e-6
     assert told["values"] == pytest.approx([500 / 560, -500 / 560], abs=2e-6)
-    assert "mini_2x4, 2 players: 560 deals, 13,520 information sets" in text
+    assert "mini_2x4, 2 players: 560 deals, 13,520 information sets" in equilibrium.described(
+        solution
+    )
 
 
 def test_three_players_gain_more_together_than_alone_and_most_with_open_cards():
@@ -341,7 +344,7 @@ def test_evaluate_tells_exploitability(capsys, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "until"), [("mini_2x5", 1e-6), ("mini_3x4", 1e-7)])
 def test_larger_minis_are_solved(name, until):
-    told = equilibrium.equilibrium(resolve(name), 2, until=until)[1]
+    told = equilibrium.equilibrium(resolve(name), 2, until=until).told
     assert told["exploitability"] <= until
 
 
