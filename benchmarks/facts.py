@@ -3,11 +3,13 @@
     python -m benchmarks.facts                       both tables
     python -m benchmarks.facts --markdown            the same as they stand in README.md
     python -m benchmarks.facts --tables self-play    only the second one
+    python -m benchmarks.facts --tables exact        small games solved
 
 First table: a hand's owner is the declarer, leads, and everybody sees all cards; how often can he
 make a bid with the hand as it was dealt, under the trump suit that suits him best? Rules that give
 the same answer share a row. Second table: how often an agent that plays every seat gets to each
-contract, and makes it.
+contract, and makes it. What small games are worth and how they are played best is in
+`benchmarks.exact`.
 """
 
 import datetime
@@ -26,6 +28,7 @@ import numpy.typing as npt
 import tyro
 from scipy import stats
 
+from benchmarks import exact
 from benchmarks.throughput import OUR_PACKAGES, origin
 from nap_env import Batch
 from nap_env.actions import BIDS, NUM_BIDS
@@ -39,6 +42,7 @@ from nap_env.rules import TARIFF, Rules, rules_table, tricks_needed
 from nap_env.solver import new_work, solve_deal
 from nap_env.terminal import Progress
 from training.provenance import commit, machine, versions
+from training.tree import MOST_DECISIONS, is_small
 
 Array = npt.NDArray[Any]
 Situations = dict[Rules, dict[str, list[int]]]
@@ -59,10 +63,11 @@ NO_CAP = 1 << 62  # nodes: every deal is solved, however long it takes
 class Options:
     """Count what can be made double dummy, and what an agent bids and makes."""
 
-    tables: tuple[Literal["deals", "self-play"], ...] = ("deals", "self-play")
+    tables: tuple[Literal["deals", "self-play", "exact"], ...] = ("deals", "self-play")
     """Tables to make."""
     rules: tuple[str, ...] = ()
-    """Presets; by default all are solved, and standard and parlett are played."""
+    """Presets; by default all are solved, of the exact tables all that are small enough, and
+    standard and parlett are played."""
     players: tuple[int, ...] = ()
     """Numbers of players; by default all that the rules seat."""
     deals: int = 1_000_000
@@ -381,6 +386,12 @@ def counted(options: Options) -> dict[str, Any]:
             self_played(rules, num_players, options)
             for rules, num_players in seated(options.rules or PLAYED, options.players)
         ]
+    if "exact" in options.tables:
+        report["exact"] = [
+            exact.exact(rules, num_players)
+            for rules, num_players in seated(options.rules or tuple(PRESETS), options.players)
+            if is_small(rules, num_players, MOST_DECISIONS)
+        ]
     report["seconds"] = round(perf_counter() - start, 1)
     return report
 
@@ -398,6 +409,9 @@ def main() -> int:
         print(told(deals_table(report["deals"])), end="\n\n")
     if report.get("self_play"):
         print(told(self_play_table(report["self_play"])), end="\n\n")
+    if report.get("exact"):
+        for table in (exact.worth_table, exact.calls_table, exact.mixed_table):
+            print(told(table(report["exact"])), end="\n\n")
     print(origin(report), end="\n\n")
     print(json.dumps(report))
     return 0

@@ -19,7 +19,7 @@ class Node:
 
 
 class WholeGame:
-    """A game; a policy is {what has been seen: {action: probability}}, uniform where it is silent."""
+    """A game; a policy is {seen: {action: probability}}, uniform where it is silent."""
 
     def __init__(self, rules, num_players):
         self.num_players = num_players

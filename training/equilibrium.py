@@ -26,11 +26,11 @@ names of suits; columns:
 import io
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -160,21 +160,47 @@ def _carried(game: SmallGame, policy: Floats, seat: int, joined: SmallGame) -> F
     return carried
 
 
+class Decision(NamedTuple):
+    """What a seat does at an information set: one of all that differ in the names of suits only."""
+
+    seat: int
+    hand: int  # the cards that it was dealt, a mask
+    before: tuple[str, ...]  # the actions since the deal
+    chances: dict[str, float]  # by action; those that it cannot tell apart stand here as one
+    reached: float  # how likely it comes here
+
+    @property
+    def is_call(self) -> bool:
+        """Whether it calls: bids or passes."""
+        return bool(self.chances.keys() & {"pass", *BIDS})
+
+
+def decisions(solution: Solution) -> Iterator[Decision]:
+    """Go through all decisions with a choice."""
+    game, plan = solution.game, solution.plan
+    tree, places, hands = game.tree, game.places, game.hands()
+    policy, reached = policy_of(tree, plan), reach(tree, plan)
+    for number, (first, count) in enumerate(zip(tree.firsts, tree.counts, strict=True)):
+        start = places.starts[number]
+        names = [ACTIONS[action] for action in places.actions[first : first + count]]
+        yield Decision(
+            seat=int(places.seats[number]),
+            hand=int(hands[number]),
+            before=tuple(
+                ACTIONS[action] for action in places.moves[start : start + places.lengths[number]]
+            ),
+            chances=dict(zip(names, policy[first : first + count].tolist(), strict=True)),
+            reached=float(reached[first : first + count].sum()),
+        )
+
+
 def calls(solution: Solution) -> dict[tuple[str, ...], dict[str, float]]:
     """Return by the calls before how often each call follows, as a share of all deals."""
-    tree, places = solution.game.tree, solution.game.places
-    reached = reach(tree, solution.plan)
     found: dict[tuple[str, ...], dict[str, float]] = {}
-    for number in range(len(tree.parents)):
-        sequences = tree.firsts[number] + np.arange(tree.counts[number])
-        names = [ACTIONS[action] for action in places.actions[sequences]]
-        if not set(names) & {"pass", *BIDS}:
-            continue
-        start = places.starts[number]
-        before = places.moves[start : start + places.lengths[number]]
-        shares = found.setdefault(tuple(ACTIONS[action] for action in before), {})
-        for name, sequence in zip(names, sequences, strict=True):
-            shares[name] = shares.get(name, 0.0) + float(reached[sequence])
+    for decision in filter(lambda decision: decision.is_call, decisions(solution)):
+        shares = found.setdefault(decision.before, {})
+        for name, chance in decision.chances.items():
+            shares[name] = shares.get(name, 0.0) + decision.reached * chance
     return dict(sorted(found.items(), key=lambda item: len(item[0])))
 
 
