@@ -301,6 +301,19 @@ MINI = _preset(
 _preset(SOURCES["mini_2x4"], replace(MINI, name="mini_2x5", deck=10))
 _preset(SOURCES["mini_2x4"], replace(MINI, name="mini_3x4", deck=12, suits=3))
 _preset(SOURCES["mini_2x4"], replace(MINI, name="mini_3p", deck=10, player_range=(3, 3)))
+_preset(
+    "ours, small, and found by search: whoever always bids the same with a hand can be exploited",
+    replace(
+        MINI,
+        name="mini_mix",
+        bids=(
+            _priced(ONE, win=1, lose=2),
+            _priced(TWO, win=2, lose=4),
+            _priced(NAP, win=5, lose=3),
+        ),
+        hold=True,
+    ),
+)
 
 
 def resolve(

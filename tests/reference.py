@@ -280,6 +280,13 @@ PRESETS: dict[str, dict[str, Any]] = {
     "mini_2x5": {**MINI, "suits": 2, "deck": 10},
     "mini_3x4": {**MINI, "suits": 3, "deck": 12},
     "mini_3p": {**MINI, "player_range": [3, 3], "suits": 2, "deck": 10},
+    "mini_mix": {
+        **MINI,
+        "suits": 2,
+        "deck": 8,
+        "pay": {"one": [1, 2], "two": [2, 4], "nap": [5, 3]},
+        "hold": True,
+    },
 }
 
 

@@ -989,6 +989,7 @@ def test_9_none_is_a_word_or_null(none: str | None) -> None:
         ("mini_2x5", "CD", "T"),
         ("mini_3x4", "CDH", "J"),
         ("mini_3p", "CD", "T"),
+        ("mini_mix", "CD", "J"),
     ],
 )
 def test_9_small_games(rules: str, suits: str, lowest: str) -> None:

@@ -36,6 +36,7 @@ SEEDS = {
     "mini_2x5": 1,
     "mini_3x4": 0,
     "mini_3p": 2,
+    "mini_mix": 2,
 }
 
 

@@ -14,6 +14,7 @@ COUNTS = [
     ("mini_2x5", 2, 1, WHOLE_DEAL, 127),
     ("mini_3x4", 2, 1, WHOLE_DEAL, 45),
     ("mini_3p", 3, 1, 6, 214),
+    ("mini_mix", 2, 1, WHOLE_DEAL, 181),
     ("standard", 4, 1, 6, 644),
     ("pub", 4, 1, 6, 1803),
     ("parlett", 5, 1, 5, 582),

@@ -37,6 +37,7 @@ ROWS: dict[str, tuple[tuple[int, int], int | dict[int, int], str]] = {
     "mini_2x5": ((2, 2), 10, "one two nap"),
     "mini_3x4": ((2, 2), 12, "one two nap"),
     "mini_3p": ((3, 3), 10, "one two nap"),
+    "mini_mix": ((2, 2), 8, "one two nap"),
 }
 
 

@@ -36,7 +36,7 @@ import numpy as np
 import numpy.typing as npt
 import tyro
 
-from nap_env.actions import ACTIONS, BIDS
+from nap_env.actions import ACTIONS, BIDS, CALLS
 from nap_env.presets import resolve
 from nap_env.rules import Rules, seated
 from training.checkpoint import replace
@@ -60,6 +60,8 @@ from training.tree import SmallGame
 UNTIL = 1e-5
 ITERATIONS = 200
 """With more than two players, where no number of them leads to an equilibrium for certain."""
+
+_OF_AUCTION = {*CALLS, *BIDS} - {"done"}
 
 LOOKS = 10
 """After so many iterations, and then so many times before their number has doubled, is looked."""
@@ -171,8 +173,8 @@ class Decision(NamedTuple):
 
     @property
     def is_call(self) -> bool:
-        """Whether it calls: bids or passes."""
-        return bool(self.chances.keys() & {"pass", *BIDS})
+        """Whether it is one of the auction, the dealer's hold included."""
+        return not self.chances.keys().isdisjoint(_OF_AUCTION)
 
 
 def decisions(solution: Solution) -> Iterator[Decision]:

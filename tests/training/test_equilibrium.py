@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 from whole_game import WholeGame, name_of
 
-from nap_env.actions import ACTIONS
+from nap_env.actions import ACTIONS, action_id
 from nap_env.agents import from_policy
 from nap_env.agents.network import NetworkAgent, Training, widths_of
+from nap_env.cards import CARDS, hand_cards
+from nap_env.game import Game
 from nap_env.games import Games
 from nap_env.observation import LAYOUT_VERSION, layout
-from nap_env.presets import resolve
+from nap_env.presets import PRESETS, resolve
 from training import equilibrium, evaluate
 from training.checkpoint import save_weights
 from training.exploitability import Yardstick
@@ -263,9 +265,6 @@ def test_the_exploitability_of_a_network_is_that_of_the_plain_game():
 
 def whole_start(rules, pack):
     """Return a game with the cards of a pack."""
-    from nap_env.cards import CARDS
-    from nap_env.game import Game
-
     game = Game(rules, 2, seed=0)
     cards = [CARDS[card] for card in pack]
     size = rules.hand_size
@@ -343,6 +342,62 @@ def test_evaluate_tells_exploitability(capsys, tmp_path):
     assert told == {**expected, "uniform": yardstick.uniform()}
     with pytest.raises(SystemExit, match="standard with 4 players is too large"):
         evaluate.main(["passer", "--exploitability"])
+
+
+def opening(game, hand):
+    """Return the information set in which the first to speak holds these cards."""
+    (number,) = (
+        number
+        for number in np.flatnonzero(game.places.lengths == 0)
+        if hand_cards(int(game.hands()[number])) == hand.split()
+    )
+    return number
+
+
+def bound_to(game, number, call):
+    """Return the tree of a game in which another call than this one costs a fortune."""
+    tree, actions = game.tree, game.places.actions
+    seat, first, count = game.places.seats[number], tree.firsts[number], tree.counts[number]
+    barred = np.zeros(tree.side_sequences[-1], np.bool_)
+    barred[first : first + count] = actions[first : first + count] != action_id(call)
+    for later in range(number + 1, tree.side_sets[seat + 1]):
+        if barred[tree.parents[later]]:
+            barred[tree.firsts[later] : tree.firsts[later] + tree.counts[later]] = True
+    fine = 20 * tree.chances * barred[tree.ends[:, seat]]
+    return tree._replace(chips=tree.chips - np.outer(fine, np.where(np.arange(2) == seat, 1, -1)))
+
+
+@pytest.mark.slow
+def test_in_mini_mix_a_hand_that_always_bids_the_same_loses():
+    game = SmallGame(PRESETS["mini_mix"], 2)
+    worths = []
+    for tree in (game.tree, *(bound_to(game, opening(game, "JC AC JD"), call)
+                              for call in ("pass", "one", "two", "nap"))):  # fmt: skip
+        solver = Solver(tree)
+        solver.improve(2000)
+        assert exploitability(tree, solver.plan) < 2e-4
+        worths.append(worth(tree, solver.plan)[0])
+    assert min(worths[0] - bound for bound in worths[1:]) > 0.005  # in 2 of 56 deals
+
+
+def test_in_mini_mix_bids_without_chance_are_exploited():
+    solution = equilibrium.equilibrium(PRESETS["mini_mix"], 2, until=1e-3)
+    game, policy = solution.game, policy_of(solution.game.tree, solution.plan)
+    sure = policy.copy()
+    numbers = range(len(game.tree.parents))
+    for number, decision in zip(numbers, equilibrium.decisions(solution), strict=True):
+        if decision.is_call:
+            first, count = game.tree.firsts[number], game.tree.counts[number]
+            likeliest = first + policy[first : first + count].argmax()
+            sure[first : first + count] = 0
+            sure[likeliest] = 1
+    assert exploitability(game.tree, plan_of(game.tree, sure)) > 0.1
+    mixed = sum(
+        decision.reached * (1 - max(decision.chances.values()))
+        for decision in equilibrium.decisions(solution)
+        if decision.is_call
+    )
+    assert mixed > 0.2
 
 
 @pytest.mark.slow
