@@ -96,7 +96,7 @@ def worth_table(rows: list[dict[str, Any]]) -> list[list[str]]:
     ]
     lines = [[*heads, "from uniform play", "all others against a seat"]]
     for row in rows:
-        decimals = 6 if row["players"] == 2 else 3
+        decimals = 5 if row["players"] == 2 else 3
         lines.append(
             [
                 *(row["rules"], f"{row['players']}", f"{row['deals']:,}"),

@@ -9,15 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import facts
+from benchmarks import exact, facts
 from benchmarks.facts import Options, about, percent, self_played, situations, solved
 from nap_env import Batch
 from nap_env.actions import ACTIONS, BIDS
 from nap_env.agents import make
-from nap_env.cards import NUM_RANKS, NUM_SUITS, SUIT_MASK
+from nap_env.cards import CARDS, NUM_RANKS, NUM_SUITS, SUIT_MASK
 from nap_env.game import Game
 from nap_env.presets import PRESETS, resolve
 from nap_env.solver import Solver
+from training.tree import MOST_DECISIONS, is_small, num_deals
 
 README = Path(__file__).parent.parent.parent / "benchmarks" / "README.md"
 
@@ -251,3 +252,36 @@ def test_readme_has_all_rows():
         assert f"| {' | '.join(about(rules, presets).values())} |" in text
     for rules, num_players in facts.seated(facts.PLAYED):
         assert f"| {rules.name} | {num_players} | 1,000,000 |" in text
+
+
+def test_small_games_are_told_exactly(monkeypatch, capsys):
+    arguments = "--tables exact --rules mini_2x4 standard --players 2 4 --markdown"
+    status, printed = run(monkeypatch, capsys, arguments)
+    assert status == 0
+    worth, calls, mixed, _, line = printed.out.strip().split("\n\n")
+    (row,) = json.loads(line)["exact"]
+    assert worth.splitlines()[2].startswith("| mini_2x4 | 2 | 560 | 13,520 | +0.89286 -0.89286 |")
+    first = [line.split(" | ") for line in calls.splitlines()[2:] if " | 100.0 | " in line]
+    assert sum(float(cells[5]) for cells in first) == pytest.approx(100, abs=0.2)
+    (opening,) = (place for place in row["calls"] if place["before"] == "")
+    hands = Counter()
+    for of_call in opening["hands"].values():
+        for hand, chance in of_call:
+            hands[hand] += chance
+    assert len(hands) == 28  # half of 56: each has a twin in the other suits
+    assert min(hands.values()) == pytest.approx(1, abs=1e-3)
+    assert "AKQ" in dict(opening["hands"]["nap"])
+    assert len(mixed.splitlines()) == 2 + exact.MIXED
+
+
+def test_hands_are_shown_without_the_names_of_suits():
+    hands = {"AC KC JD": "AK-J", "JD AC KD": "KJ-A", "QD QH AS": "A-Q-Q"}
+    for cards, text in hands.items():
+        assert exact.shown(sum(1 << CARDS.index(card) for card in cards.split())) == text
+
+
+def test_the_page_of_small_games_has_all_of_them():
+    page = (README.parent.parent / "docs" / "small-games.md").read_text()
+    for rules, num_players in facts.seated(PRESETS):
+        if is_small(rules, num_players, MOST_DECISIONS):
+            assert f"| {rules.name} | {num_players} | {num_deals(rules, num_players):,} |" in page
