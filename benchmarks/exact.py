@@ -18,9 +18,16 @@ OFTEN = 0.05
 """Share of the deals from which on the hands behind a call are listed."""
 
 SURE = 0.995
+"""Chance from which on it is shown as certain."""
+
 NEVER = 1e-4
+"""Share of the deals, or chance, up to which nothing is told."""
+
+EVEN = 0.05
+"""Chances that differ by less are even."""
+
 MIXED = 5
-"""Decisions that are listed, those left to chance the most."""
+"""Plays that are listed, those left to chance the most."""
 
 
 def exact(rules: Rules, num_players: int) -> dict[str, Any]:
@@ -54,12 +61,23 @@ def _calls(solution: Solution) -> list[dict[str, Any]]:
 
 
 def _mixed(solution: Solution) -> list[dict[str, Any]]:
-    """Return the plays of cards that are left to chance the most: how often, and how."""
+    """Return the plays of cards that are left to chance the most: how often, and how.
+
+    Equal shares are left out: those are, as a rule, cards between which nothing depends.
+    """
 
     def mixing(decision: Decision) -> float:
         return decision.reached * (1 - max(decision.chances.values()))
 
-    plays = [decision for decision in decisions(solution) if not decision.is_call]
+    def is_even(decision: Decision) -> bool:
+        shares = [chance for chance in decision.chances.values() if chance > 1 - SURE]
+        return max(shares) - min(shares) < EVEN
+
+    plays = [
+        decision
+        for decision in decisions(solution)
+        if decision.reached > NEVER and not decision.is_call and not is_even(decision)
+    ]
     return [
         {
             "seat": decision.seat,
@@ -136,7 +154,11 @@ def mixed_table(rows: list[dict[str, Any]]) -> list[list[str]]:
     lines = [["preset", "players", "deals", "seat", "dealt", "after", "plays"]]
     for row in rows:
         for place in row["mixed"]:
-            plays = ", ".join(f"{card} {100 * p:.0f} %" for card, p in place["chances"].items())
+            plays = ", ".join(
+                f"{card} {100 * chance:.0f} %"
+                for card, chance in place["chances"].items()
+                if chance > 1 - SURE
+            )
             what = [row["rules"], f"{row['players']}", f"{100 * place['deals']:.2f}"]
             lines.append(
                 [*what, f"{place['seat']}", " ".join(place["hand"]), place["before"], plays]

