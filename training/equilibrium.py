@@ -39,6 +39,7 @@ import tyro
 from nap_env.actions import ACTIONS, BIDS, CALLS
 from nap_env.presets import resolve
 from nap_env.rules import Rules, seated
+from nap_env.terminal import run
 from training.checkpoint import replace
 from training.config import JsonObject, Players, at_least
 from training.plan import (
@@ -54,7 +55,7 @@ from training.plan import (
     worth,
 )
 from training.provenance import commit, machine, versions
-from training.results import Progress
+from training.results import NowAndThen
 from training.tree import SmallGame
 
 UNTIL = 1e-5
@@ -113,7 +114,7 @@ class Solution:
     told: dict[str, Any]
 
 
-def improved(game: SmallGame, iterations: int | None, until: float, progress: Progress) -> Solver:
+def improved(game: SmallGame, iterations: int | None, until: float, progress: NowAndThen) -> Solver:
     """Return a solver that has done so many iterations, or None: come as close as `until`."""
     solver = Solver(game.tree)
     while iterations is None or solver.iterations < iterations:
@@ -128,7 +129,9 @@ def improved(game: SmallGame, iterations: int | None, until: float, progress: Pr
     return solver
 
 
-def gains_together(game: SmallGame, plan: Floats, progress: Progress) -> list[tuple[float, float]]:
+def gains_together(
+    game: SmallGame, plan: Floats, progress: NowAndThen
+) -> list[tuple[float, float]]:
     """Return by seat what all others gain together against it, at least and at most.
 
     Args:
@@ -283,7 +286,7 @@ def equilibrium(
     Raises:
         ValueError: the game is too large, or a match is more than one deal.
     """
-    start, progress = perf_counter(), Progress()
+    start, progress = perf_counter(), NowAndThen()
     game = SmallGame(rules, num_players, say=progress)
     solver = improved(game, iterations, until, progress)
     plan = solver.plan
@@ -330,4 +333,4 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m training.equi
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run(main))

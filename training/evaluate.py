@@ -47,7 +47,7 @@ from training.control_variate import (
 )
 from training.exploitability import Yardstick
 from training.provenance import commit, machine, versions
-from training.results import Progress, draw_matrix, report
+from training.results import NowAndThen, draw_matrix, report
 
 BLOCK = 1024  # sets played side by side; --until-width looks at the interval after each block
 MOST_SETS = 1 << 20  # after which --until-width gives up
@@ -380,7 +380,7 @@ def exploited(config: Config) -> dict[str, float]:
     """
     names = (config.agent, *config.against)
     rules, players, entrants = enter(names, config.rules, config.options, config.num_players)
-    yardstick = Yardstick(rules, players, Progress())
+    yardstick = Yardstick(rules, players, NowAndThen())
     found = {**yardstick.exploitability(entrants[0][0].agent), "uniform": yardstick.uniform()}
     print(
         f"a best answer gains, chips a deal: {found['sampled']:.5f} from it as sampled, "

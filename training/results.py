@@ -1,7 +1,6 @@
 """How results of `training.evaluate` are told: tables for people, a line of JSON, a picture."""
 
 import json
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from textwrap import fill
@@ -10,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from nap_env.terminal import tell
 from training.arena import CHECKPOINT
 
 SECONDS_OF_SILENCE = 2.0
@@ -22,7 +22,7 @@ def report(results: Sequence[dict[str, Any]], **more: Any) -> None:
     print(json.dumps({"results": results, **more}))
 
 
-class Progress:
+class NowAndThen:
     """Lines on standard error about long work, one every few seconds at most."""
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class Progress:
     def __call__(self, text: str) -> None:
         """Say a line, if it is time for one."""
         if perf_counter() - self._said > SECONDS_OF_SILENCE:
-            print(text, file=sys.stderr, flush=True)
+            tell(text)
             self._said = perf_counter()
 
 

@@ -200,7 +200,7 @@ def test_three_players_gain_more_together_than_alone_and_most_with_open_cards():
     whole = WholeGame(rules, 3)
     best = [whole.best(seat, {}) for seat in range(3)]
     np.testing.assert_allclose(worth(game.tree, plan) + gains(game.tree, plan), best)
-    together = equilibrium.gains_together(game, plan, equilibrium.Progress())
+    together = equilibrium.gains_together(game, plan, equilibrium.NowAndThen())
     for seat, (least, most) in enumerate(together):
         assert least == gain_in_turns(game.tree, plan, seat)
         assert 0 < least <= most + 1e-12
