@@ -2,7 +2,9 @@
 
 Matrices are flat arrays, given by where they start and by the distance between neighbours. A tile
 of the product stays in vector registers from the first summand to the last; LLVM makes of the
-vectors of 16 whatever the processor has. Widths are multiples of LANES.
+vectors of 16 whatever the processor has, and the shape of the tile suits how many of them it can
+hold. Every shape adds the same summands in the same order, so gives the same bits. Widths are
+multiples of LANES.
 """
 
 import math
@@ -13,13 +15,16 @@ import numpy.typing as npt
 from llvmlite import ir
 from numba.core import cgutils, types
 
+from nap_env.engine.compiler import vector_bits
 from nap_env.engine.kernel import compiled_as, kernel
 
 LANES = 16
 """Numbers in a vector."""
 
-_TILE_ROWS = 6
-_TILE_VECTORS = 4  # 6 x 4 sums, 4 factors and 1 more: 29 of the 32 registers of AVX-512
+_WIDE_ROWS, _WIDE_VECTORS = 8, 2  # divide the usual widths; 19 of the 32 registers of AVX-512
+_TALL_ROWS = 6  # x 1 vector: 15 of the 16 registers of AVX2, two to a vector; 29 of NEON's 32
+_FLAT_VECTORS = 4  # of a single row: enough sums to wait for none
+_FEWEST_ROWS = 4 * _TALL_ROWS  # from which on copying a panel pays
 
 _FLOAT = ir.FloatType()
 _VECTOR = ir.VectorType(_FLOAT, LANES)
@@ -185,10 +190,50 @@ def _add_scaled_in_lanes(_context, out, out_at, factor, row, row_at, width):
     return types.void(out, whole, types.float32, row, whole, whole), generate
 
 
-_large_tile = _tile_of(_TILE_ROWS, _TILE_VECTORS)
-_flat_tile = _tile_of(1, _TILE_VECTORS)
-_tall_tile = _tile_of(_TILE_ROWS, 1)
-_small_tile = _tile_of(1, 1)
+_wide_tile = _tile_of(_WIDE_ROWS, _WIDE_VECTORS)
+_wide_rest = _tile_of(_WIDE_ROWS, 1)
+_tall_tile = _tile_of(_TALL_ROWS, 1)
+_flat_tile = _tile_of(1, _FLAT_VECTORS)
+_flat_rest = _tile_of(1, 1)
+
+
+def _pack(panel, b, b_at, b_next, depth):
+    """Copy a panel, one vector of each row of `b`, to where its rows are neighbours.
+
+    Rows at some distance from each other, a power of 2 above all, share few lines of a small cache.
+    """
+    for k in range(depth):
+        start = b_at + k * b_next
+        panel[k * LANES : (k + 1) * LANES] = b[start : start + LANES]
+
+
+@compiled_as(_pack)
+def _pack_in_lanes(_context, panel, b, b_at, b_next, depth):
+    def generate(context, builder, signature, arguments):
+        panel_data, b_data = (
+            _data(context, builder, signature.args[k], arguments[k]) for k in (0, 1)
+        )
+        _, _, b_at, b_next, depth = arguments
+        with cgutils.for_range(builder, depth) as loop:
+            row = _load(builder, b_data, builder.add(b_at, builder.mul(b_next, loop.index)))
+            _store(builder, row, panel_data, builder.mul(loop.index, _I64(LANES)))
+        return context.get_dummy_value()
+
+    whole = types.int64
+    return types.void(panel, b, whole, whole, whole), generate
+
+
+def has_wide_vectors():
+    """Return whether LANES numbers are one register of the processor."""
+    return vector_bits() >= 32 * LANES
+
+
+@compiled_as(has_wide_vectors)
+def _has_wide_vectors(_context):
+    def generate(context, *_):
+        return context.get_constant(types.boolean, has_wide_vectors())
+
+    return types.boolean(), generate
 
 
 @kernel
@@ -208,31 +253,58 @@ def add_product(out, out_at, a, a_at, a_row, a_next, b, b_at, rows, depth, width
         depth: columns of `a`, rows of `b`.
         width: columns of `b` and `out`, a multiple of LANES.
     """
+    if has_wide_vectors():
+        done = _add_wide_tiles(out, out_at, a, a_at, a_row, a_next, b, b_at, rows, depth, width)
+    else:
+        done = _add_tall_tiles(out, out_at, a, a_at, a_row, a_next, b, b_at, rows, depth, width)
+    _add_rows(out, out_at, a, a_at, a_row, a_next, b, b_at, done, rows, depth, width)
+
+
+@kernel
+def _add_wide_tiles(out, out_at, a, a_at, a_row, a_next, b, b_at, rows, depth, width):
+    """Do as `add_product` with as many rows as fill tiles; return how many."""
+    done = rows - rows % _WIDE_ROWS
     column = np.int64(0)
     while column < width:
-        wide = width - column >= _TILE_VECTORS * LANES
-        row = np.int64(0)
-        while row < rows:
+        wide = width - column >= _WIDE_VECTORS * LANES
+        for row in range(0, done, _WIDE_ROWS):
             at = out_at + row * width + column
             start = a_at + row * a_row
-            if rows - row >= _TILE_ROWS:
-                if wide:
-                    _large_tile(
-                        out, at, width, a, start, a_row, a_next, b, b_at + column, width, depth
-                    )  # fmt: skip
-                else:
-                    _tall_tile(
-                        out, at, width, a, start, a_row, a_next, b, b_at + column, width, depth
-                    )  # fmt: skip
-                row += _TILE_ROWS
+            if wide:
+                _wide_tile(out, at, width, a, start, a_row, a_next, b, b_at + column, width, depth)
             else:
-                if wide:
-                    _flat_tile(
-                        out, at, width, a, start, a_row, a_next, b, b_at + column, width, depth
-                    )  # fmt: skip
-                else:
-                    _small_tile(
-                        out, at, width, a, start, a_row, a_next, b, b_at + column, width, depth
-                    )  # fmt: skip
-                row += 1
-        column += _TILE_VECTORS * LANES if wide else LANES
+                _wide_rest(out, at, width, a, start, a_row, a_next, b, b_at + column, width, depth)
+        column += _WIDE_VECTORS * LANES if wide else LANES
+    return done
+
+
+@kernel
+def _add_tall_tiles(out, out_at, a, a_at, a_row, a_next, b, b_at, rows, depth, width):
+    """Do as `add_product` with as many rows as fill tiles, if they are many; return how many."""
+    if rows < _FEWEST_ROWS:
+        return np.int64(0)
+    done = rows - rows % _TALL_ROWS
+    panel = np.empty(depth * LANES, np.float32)
+    for column in range(0, width, LANES):
+        _pack(panel, b, b_at + column, width, depth)
+        for row in range(0, done, _TALL_ROWS):
+            at = out_at + row * width + column
+            start = a_at + row * a_row
+            _tall_tile(out, at, width, a, start, a_row, a_next, panel, 0, LANES, depth)
+    return done
+
+
+@kernel
+def _add_rows(out, out_at, a, a_at, a_row, a_next, b, b_at, first, rows, depth, width):
+    """Do as `add_product` from row `first` on, one row after the other."""
+    for row in range(first, rows):
+        start = a_at + row * a_row
+        column = np.int64(0)
+        while column < width:
+            at = out_at + row * width + column
+            flat = width - column >= _FLAT_VECTORS * LANES
+            if flat:
+                _flat_tile(out, at, width, a, start, a_row, a_next, b, b_at + column, width, depth)
+            else:
+                _flat_rest(out, at, width, a, start, a_row, a_next, b, b_at + column, width, depth)
+            column += _FLAT_VECTORS * LANES if flat else LANES
