@@ -116,5 +116,4 @@ def _stop(slopes, layer, count):
 def _add_rows(gradient, at, slopes, count, width):
     """Add the slopes of all rows to a bias."""
     for i in range(count):
-        for j in range(width):
-            gradient[at + j] += slopes[i * width + j]
+        add_scaled(gradient, at, np.float32(1), slopes, i * width, width)

@@ -190,37 +190,32 @@ def _add_scaled_in_lanes(_context, out, out_at, factor, row, row_at, width):
     return types.void(out, whole, types.float32, row, whole, whole), generate
 
 
+def copy(out, out_at, row, row_at, width):
+    """Copy a row."""
+    out[out_at : out_at + width] = row[row_at : row_at + width]
+
+
+@compiled_as(copy)
+def _copy_in_lanes(_context, out, out_at, row, row_at, width):
+    def generate(context, builder, signature, arguments):
+        out_data = _data(context, builder, signature.args[0], arguments[0])
+        row_data = _data(context, builder, signature.args[2], arguments[2])
+        _, out_at, _, row_at, width = arguments
+        with cgutils.for_range(builder, builder.udiv(width, _I64(LANES))) as loop:
+            step = builder.mul(loop.index, _I64(LANES))
+            part = _load(builder, row_data, builder.add(row_at, step))
+            _store(builder, part, out_data, builder.add(out_at, step))
+        return context.get_dummy_value()
+
+    whole = types.int64
+    return types.void(out, whole, row, whole, whole), generate
+
+
 _wide_tile = _tile_of(_WIDE_ROWS, _WIDE_VECTORS)
 _wide_rest = _tile_of(_WIDE_ROWS, 1)
 _tall_tile = _tile_of(_TALL_ROWS, 1)
 _flat_tile = _tile_of(1, _FLAT_VECTORS)
 _flat_rest = _tile_of(1, 1)
-
-
-def _pack(panel, b, b_at, b_next, depth):
-    """Copy a panel, one vector of each row of `b`, to where its rows are neighbours.
-
-    Rows at some distance from each other, a power of 2 above all, share few lines of a small cache.
-    """
-    for k in range(depth):
-        start = b_at + k * b_next
-        panel[k * LANES : (k + 1) * LANES] = b[start : start + LANES]
-
-
-@compiled_as(_pack)
-def _pack_in_lanes(_context, panel, b, b_at, b_next, depth):
-    def generate(context, builder, signature, arguments):
-        panel_data, b_data = (
-            _data(context, builder, signature.args[k], arguments[k]) for k in (0, 1)
-        )
-        _, _, b_at, b_next, depth = arguments
-        with cgutils.for_range(builder, depth) as loop:
-            row = _load(builder, b_data, builder.add(b_at, builder.mul(b_next, loop.index)))
-            _store(builder, row, panel_data, builder.mul(loop.index, _I64(LANES)))
-        return context.get_dummy_value()
-
-    whole = types.int64
-    return types.void(panel, b, whole, whole, whole), generate
 
 
 def has_wide_vectors():
@@ -280,13 +275,18 @@ def _add_wide_tiles(out, out_at, a, a_at, a_row, a_next, b, b_at, rows, depth, w
 
 @kernel
 def _add_tall_tiles(out, out_at, a, a_at, a_row, a_next, b, b_at, rows, depth, width):
-    """Do as `add_product` with as many rows as fill tiles, if they are many; return how many."""
+    """Do as `add_product` with as many rows as fill tiles, if they are many; return how many.
+
+    A panel, a vector of each row of `b`, is copied to where they are neighbours: at a distance from
+    each other that is a power of 2 they share few lines of a small cache.
+    """
     if rows < _FEWEST_ROWS:
         return np.int64(0)
     done = rows - rows % _TALL_ROWS
     panel = np.empty(depth * LANES, np.float32)
     for column in range(0, width, LANES):
-        _pack(panel, b, b_at + column, width, depth)
+        for k in range(depth):
+            copy(panel, k * LANES, b, b_at + k * width + column, LANES)
         for row in range(0, done, _TALL_ROWS):
             at = out_at + row * width + column
             start = a_at + row * a_row

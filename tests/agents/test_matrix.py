@@ -42,6 +42,11 @@ def add_scaled(out, factor, row, width):
     matrix.add_scaled(out, 0, np.float32(factor), row, 0, width)
 
 
+@kernel
+def copy(out, row, width):
+    matrix.copy(out, 16, row, 0, width)
+
+
 def normal(*shape):
     return np.random.default_rng(len(shape)).normal(size=shape).astype(np.float32)
 
@@ -76,12 +81,15 @@ def test_swapped_steps_transpose_the_first_matrix():
 
 
 @pytest.mark.parametrize("width", [16, 48, 128])
-def test_dot_and_add_scaled(width):
+def test_dot_add_scaled_and_copy(width):
     a, b = normal(width), normal(width, 1).ravel()
     assert dot(a, b, width) == pytest.approx(float(a @ b), abs=1e-4)
     out = a.copy()
     add_scaled(out, 2.5, b, width)
     np.testing.assert_allclose(out, a + 2.5 * b, rtol=1e-6)
+    out = np.zeros(16 + width + 16, np.float32)
+    copy(out, a, width)
+    assert (out[16:-16] == a).all() and not out[:16].any() and not out[-16:].any()
 
 
 def test_what_runs_without_the_jit_says_the_same():
@@ -93,6 +101,8 @@ def test_what_runs_without_the_jit_says_the_same():
     assert matrix.dot(a, 0, a, 0, 32) == pytest.approx(dot(a, a, 32), rel=1e-5)
     matrix.add_scaled(c, 16, np.float32(2), a, 0, 16)
     np.testing.assert_allclose(c[16:32], out[16:32] + 2 * a[:16], atol=1e-5)
+    matrix.copy(c, 32, a, 16, 32)
+    assert (c[32:64] == a[16:48]).all()
 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="names of its processors")
