@@ -461,9 +461,10 @@ def origin(report: dict[str, Any]) -> str:
     where = report["machine"]
     state = f"commit {report['commit']}" + (" with changes" if report["dirty"] else "")
     core = "" if where.get("core") is None else f", on core {where['core']}"
+    vectors = f"vectors of {where['vector_bits']} bits"
     told = (
         f"{report['date']}, {state}",
-        f"{where['cpu']}, {where['cores']} cores{core}, load {where['load']}",
+        f"{where['cpu']}, {where['cores']} cores{core}, {vectors}, load {where['load']}",
         ", ".join(f"{name} {number}" for name, number in report["versions"].items() if number),
     )
     return "\n".join(fill(line, TERMINAL) for line in told)

@@ -21,6 +21,7 @@ import torch
 import tyro
 
 import nap_env
+from benchmarks import matrix_product
 from benchmarks.throughput import origin
 from nap_env.terminal import counted
 from training.config import Config
@@ -33,11 +34,11 @@ ROWS = {  # name: label, what differs from the options, decisions/s asked
     "ppo_2x256": ("2 x 256, 2 epochs", {"hidden": (256, 256), "epochs": 2}, None),
 }
 PARTS = ("_play", "_improve")  # methods of Trainer: playing, and learning from it
-PEERS = {  # name: label, decisions in a minibatch
-    "sb3_maskable_ppo_64": ("MaskablePPO, minibatches of 64, its default", 64),
-    "sb3_maskable_ppo_2048": ("MaskablePPO, minibatches of 2,048", 2048),
+PEERS = {  # name: label, decisions in a minibatch, times its speed asked
+    "sb3_maskable_ppo_64": ("MaskablePPO, minibatches of 64, its default", 64, 20.0),
+    "sb3_maskable_ppo_2048": ("MaskablePPO, minibatches of 2,048", 2048, 10.0),
 }
-PEER_ASKED = 20.0  # times its speed
+PRODUCT_ASKED = 1.0  # times the speed of NumPy
 WARM_UP_UPDATES = 3
 PEER_ENVS, PEER_STEPS = 128, 64
 
@@ -240,7 +241,10 @@ def table(report: dict[str, Any]) -> str:
     for row in report["results"]:
         if "ratio" in row:
             label = f"first row over {row['label'].split(', its')[0]}"
-            lines.append(f"{label:{width}}{row['ratio']:>7.1f} x{PEER_ASKED:>7.0f} x")
+            lines.append(f"{label:{width}}{row['ratio']:>7.1f} x{row['ratio_asked']:>7.0f} x")
+    for row in report["products"]:
+        label = f"matrix product {'x'.join(map(str, row['shape']))}, ours / NumPy"
+        lines.append(f"{label:{width}}{row['ratio']:>7.2f} x{PRODUCT_ASKED:>7.1f} x")
     return "\n".join([*lines, "", origin(report)])
 
 
@@ -255,15 +259,17 @@ def measured(options: Options) -> dict[str, Any]:
         **commit(),
         "versions": {"nap_env": nap_env.__version__, **versions(packages)},
         "results": [],
+        "products": matrix_product.measured(),
     }
     for name, (label, changes, asked) in counted(ROWS.items(), "measuring", "rows"):
         row = {"name": name, "label": label, "asked": asked, **our_row(options, changes)}
         report["results"].append(row)
     if options.peers:
         ours = report["results"][0]["rate"]
-        for name, (label, minibatch) in PEERS.items():
+        for name, (label, minibatch, asked) in PEERS.items():
             row = {"name": name, "label": label, "asked": None, **peer_row(options, minibatch)}
-            report["results"].append({**row, "ratio": ours / row["rate"]})
+            row |= {"ratio": ours / row["rate"], "ratio_asked": asked}
+            report["results"].append(row)
     return report
 
 

@@ -8,11 +8,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from nap_env.engine.compiler import vector_bits
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
 def machine() -> dict[str, Any]:
-    """Return the processor, its number of cores, how busy it is, and the system."""
+    """Return the processor, its cores, the vectors used, how busy it is, and the system."""
     model = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
@@ -22,6 +24,7 @@ def machine() -> dict[str, Any]:
     return {
         "cpu": model,
         "cores": os.cpu_count(),
+        "vector_bits": vector_bits(),
         "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "system": platform.platform(),
     }

@@ -205,13 +205,13 @@ class Trainer:
         moments = np.zeros((len(ROLES), 3))  # number, sum and sum of squares of the advantages
         fit = np.zeros(4)  # number, sum and sum of squares of the returns, squared misses
         for rollout in rollouts:
-            rows = rollout.rows
+            roles = rollout.rows["role"].copy()  # records are slow to go through again and again
+            missed = rollout.rows["advantage"].astype(np.float64)
+            returns = rollout.rows["returns"].astype(np.float64)
             for role in range(len(ROLES)):
-                found = rows["advantage"][rows["role"] == role].astype(np.float64)
+                found = missed[roles == role]
                 moments[role] += len(found), found.sum(), found @ found
-            returns = rows["returns"].astype(np.float64)
-            missed = rows["advantage"].astype(np.float64)
-            fit += np.array([len(rows), returns.sum(), returns @ returns, missed @ missed])
+            fit += np.array([len(roles), returns.sum(), returns @ returns, missed @ missed])
         moments, fit = self.team.add(moments), self.team.add(fit)
         fit[0] = max(fit[0], 1)  # among opponents there may be nothing to decide
         count = np.maximum(moments[:, 0], 1)
@@ -260,12 +260,16 @@ class Trainer:
                 total = self._gradients[0].gradient
                 for other in self._gradients[1:]:
                     total += other.gradient
-                self._parameter.grad = torch.from_numpy(self.team.add(total) / np.float32(count))
-                norm = float(nn.utils.clip_grad_norm_([self._parameter], config.grad_clip))
-                if not np.isfinite(norm):
-                    raise FloatingPointError(f"update {self.updates}: the gradient is {norm}")
+                total = self.team.add(total)
+                total /= np.float32(count)
+                self._parameter.grad = gradient = torch.from_numpy(total)
+                # As clip_grad_norm_ does, whose care for many tensors takes longer than Adam.
+                norm = torch.linalg.vector_norm(gradient)
+                if not norm.isfinite():
+                    raise FloatingPointError(f"update {self.updates}: the gradient is {norm:g}")
+                gradient *= torch.clamp(config.grad_clip / (norm + 1e-6), max=1)
                 self.optimizer.step()
-                norms.append(norm)
+                norms.append(float(norm))
                 sums += found
         means = sums.sum(0)[:-1] / max(sums[:, -1].sum(), 1)
         told = dict(zip(STATISTICS, means.tolist(), strict=True))

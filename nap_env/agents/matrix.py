@@ -2,7 +2,9 @@
 
 Matrices are flat arrays, given by where they start and by the distance between neighbours. A tile
 of the product stays in vector registers from the first summand to the last; LLVM makes of the
-vectors of 16 whatever the processor has. Widths are multiples of LANES.
+vectors of 16 whatever the processor has, and the shape of the tile suits how many of them it can
+hold. Every shape adds the same summands in the same order, so gives the same bits. Widths are
+multiples of LANES.
 """
 
 import math
@@ -13,13 +15,16 @@ import numpy.typing as npt
 from llvmlite import ir
 from numba.core import cgutils, types
 
+from nap_env.engine.compiler import vector_bits
 from nap_env.engine.kernel import compiled_as, kernel
 
 LANES = 16
 """Numbers in a vector."""
 
-_TILE_ROWS = 6
-_TILE_VECTORS = 4  # 6 x 4 sums, 4 factors and 1 more: 29 of the 32 registers of AVX-512
+_WIDE_ROWS, _WIDE_VECTORS = 8, 2  # divide the usual widths; 19 of the 32 registers of AVX-512
+_TALL_ROWS = 6  # x 1 vector: 15 of the 16 registers of AVX2, two to a vector; 29 of NEON's 32
+_FLAT_VECTORS = 4  # of a single row: enough sums to wait for none
+_FEWEST_ROWS = 4 * _TALL_ROWS  # from which on copying a panel pays
 
 _FLOAT = ir.FloatType()
 _VECTOR = ir.VectorType(_FLOAT, LANES)
@@ -185,10 +190,45 @@ def _add_scaled_in_lanes(_context, out, out_at, factor, row, row_at, width):
     return types.void(out, whole, types.float32, row, whole, whole), generate
 
 
-_large_tile = _tile_of(_TILE_ROWS, _TILE_VECTORS)
-_flat_tile = _tile_of(1, _TILE_VECTORS)
-_tall_tile = _tile_of(_TILE_ROWS, 1)
-_small_tile = _tile_of(1, 1)
+def copy(out, out_at, row, row_at, width):
+    """Copy a row."""
+    out[out_at : out_at + width] = row[row_at : row_at + width]
+
+
+@compiled_as(copy)
+def _copy_in_lanes(_context, out, out_at, row, row_at, width):
+    def generate(context, builder, signature, arguments):
+        out_data = _data(context, builder, signature.args[0], arguments[0])
+        row_data = _data(context, builder, signature.args[2], arguments[2])
+        _, out_at, _, row_at, width = arguments
+        with cgutils.for_range(builder, builder.udiv(width, _I64(LANES))) as loop:
+            step = builder.mul(loop.index, _I64(LANES))
+            part = _load(builder, row_data, builder.add(row_at, step))
+            _store(builder, part, out_data, builder.add(out_at, step))
+        return context.get_dummy_value()
+
+    whole = types.int64
+    return types.void(out, whole, row, whole, whole), generate
+
+
+_wide_tile = _tile_of(_WIDE_ROWS, _WIDE_VECTORS)
+_wide_rest = _tile_of(_WIDE_ROWS, 1)
+_tall_tile = _tile_of(_TALL_ROWS, 1)
+_flat_tile = _tile_of(1, _FLAT_VECTORS)
+_flat_rest = _tile_of(1, 1)
+
+
+def has_wide_vectors():
+    """Return whether LANES numbers are one register of the processor."""
+    return vector_bits() >= 32 * LANES
+
+
+@compiled_as(has_wide_vectors)
+def _has_wide_vectors(_context):
+    def generate(context, *_):
+        return context.get_constant(types.boolean, has_wide_vectors())
+
+    return types.boolean(), generate
 
 
 @kernel
@@ -208,31 +248,63 @@ def add_product(out, out_at, a, a_at, a_row, a_next, b, b_at, rows, depth, width
         depth: columns of `a`, rows of `b`.
         width: columns of `b` and `out`, a multiple of LANES.
     """
+    if has_wide_vectors():
+        done = _add_wide_tiles(out, out_at, a, a_at, a_row, a_next, b, b_at, rows, depth, width)
+    else:
+        done = _add_tall_tiles(out, out_at, a, a_at, a_row, a_next, b, b_at, rows, depth, width)
+    _add_rows(out, out_at, a, a_at, a_row, a_next, b, b_at, done, rows, depth, width)
+
+
+@kernel
+def _add_wide_tiles(out, out_at, a, a_at, a_row, a_next, b, b_at, rows, depth, width):
+    """Do as `add_product` with as many rows as fill tiles; return how many."""
+    done = rows - rows % _WIDE_ROWS
     column = np.int64(0)
     while column < width:
-        wide = width - column >= _TILE_VECTORS * LANES
-        row = np.int64(0)
-        while row < rows:
+        wide = width - column >= _WIDE_VECTORS * LANES
+        for row in range(0, done, _WIDE_ROWS):
             at = out_at + row * width + column
             start = a_at + row * a_row
-            if rows - row >= _TILE_ROWS:
-                if wide:
-                    _large_tile(
-                        out, at, width, a, start, a_row, a_next, b, b_at + column, width, depth
-                    )  # fmt: skip
-                else:
-                    _tall_tile(
-                        out, at, width, a, start, a_row, a_next, b, b_at + column, width, depth
-                    )  # fmt: skip
-                row += _TILE_ROWS
+            if wide:
+                _wide_tile(out, at, width, a, start, a_row, a_next, b, b_at + column, width, depth)
             else:
-                if wide:
-                    _flat_tile(
-                        out, at, width, a, start, a_row, a_next, b, b_at + column, width, depth
-                    )  # fmt: skip
-                else:
-                    _small_tile(
-                        out, at, width, a, start, a_row, a_next, b, b_at + column, width, depth
-                    )  # fmt: skip
-                row += 1
-        column += _TILE_VECTORS * LANES if wide else LANES
+                _wide_rest(out, at, width, a, start, a_row, a_next, b, b_at + column, width, depth)
+        column += _WIDE_VECTORS * LANES if wide else LANES
+    return done
+
+
+@kernel
+def _add_tall_tiles(out, out_at, a, a_at, a_row, a_next, b, b_at, rows, depth, width):
+    """Do as `add_product` with as many rows as fill tiles, if they are many; return how many.
+
+    A panel, a vector of each row of `b`, is copied to where they are neighbours: at a distance from
+    each other that is a power of 2 they share few lines of a small cache.
+    """
+    if rows < _FEWEST_ROWS:
+        return np.int64(0)
+    done = rows - rows % _TALL_ROWS
+    panel = np.empty(depth * LANES, np.float32)
+    for column in range(0, width, LANES):
+        for k in range(depth):
+            copy(panel, k * LANES, b, b_at + k * width + column, LANES)
+        for row in range(0, done, _TALL_ROWS):
+            at = out_at + row * width + column
+            start = a_at + row * a_row
+            _tall_tile(out, at, width, a, start, a_row, a_next, panel, 0, LANES, depth)
+    return done
+
+
+@kernel
+def _add_rows(out, out_at, a, a_at, a_row, a_next, b, b_at, first, rows, depth, width):
+    """Do as `add_product` from row `first` on, one row after the other."""
+    for row in range(first, rows):
+        start = a_at + row * a_row
+        column = np.int64(0)
+        while column < width:
+            at = out_at + row * width + column
+            flat = width - column >= _FLAT_VECTORS * LANES
+            if flat:
+                _flat_tile(out, at, width, a, start, a_row, a_next, b, b_at + column, width, depth)
+            else:
+                _flat_rest(out, at, width, a, start, a_row, a_next, b, b_at + column, width, depth)
+            column += _FLAT_VECTORS * LANES if flat else LANES

@@ -27,7 +27,7 @@ import numpy.typing as npt
 from nap_env.actions import NUM_ACTIONS
 from nap_env.agents.agent import Ints, SeatedAgent
 from nap_env.agents.features import entries, write_decision
-from nap_env.agents.matrix import LANES, add_product, add_scaled, dot
+from nap_env.agents.matrix import LANES, add_product, add_scaled, copy, dot
 from nap_env.agents.seal import sealed_archive, unsealed
 from nap_env.engine.kernel import kernel
 from nap_env.engine.state import draw
@@ -347,8 +347,7 @@ def forward(net, decisions, rows, first, count, hidden):
     layer = hidden[0]
     for i in range(count):
         at = i * width
-        for j in range(width):
-            layer[at + j] = weights[bias + j]
+        copy(layer, at, weights, bias, width)
         row = rows[first + i]
         for k in range(starts[row], starts[row + 1]):
             place = np.int64(places[k])
@@ -364,8 +363,7 @@ def forward(net, decisions, rows, first, count, hidden):
         below = layer
         layer = hidden[number - 1]
         for i in range(count):
-            for j in range(width):
-                layer[i * width + j] = weights[bias + j]
+            copy(layer, i * width, weights, bias, width)
         add_product(layer, 0, below, 0, before, 1, weights, at, count, before, width)
         for k in range(count * width):
             layer[k] = max(layer[k], np.float32(0))

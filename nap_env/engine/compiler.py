@@ -9,13 +9,16 @@ a whole: its parts are joined, and optimised once.
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from threading import Timer
 from time import perf_counter, process_time
 from types import FunctionType
 from typing import Any, ClassVar, cast
 
 import numpy as np
+from llvmlite import ir
+from llvmlite.binding import parse_assembly
+from numba.core import registry
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
@@ -26,6 +29,24 @@ from numba.core.sigutils import normalize_signature
 from numba.core.typed_passes import NativeLowering
 
 from nap_env.engine.cache import DiskCache
+
+
+@cache
+def vector_bits() -> int:
+    """Return how wide the vectors are that kernels compute with, in bits: 128, 256 or 512.
+
+    That depends on the processor and on Numba's options (NUMBA_CPU_NAME for example), so LLVM is
+    asked what it makes of a sum of wide vectors.
+    """
+    wide = ir.VectorType(ir.FloatType(), 16)
+    module = ir.Module()
+    function = ir.Function(module, ir.FunctionType(wide, [wide, wide]), "sum")
+    builder = ir.IRBuilder(function.append_basic_block())
+    builder.ret(builder.fadd(*function.args))
+    machine = registry.cpu_target.target_context.codegen()._tm
+    code = machine.emit_assembly(parse_assembly(str(module)))
+    return 512 if "zmm" in code else 256 if "ymm" in code else 128
+
 
 _OPTIONS: Any = {
     "nopython": True,
