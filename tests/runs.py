@@ -4,8 +4,11 @@ import os
 import resource
 import signal
 import sys
+import time
+from collections.abc import Callable
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 from training import ppo
 from training.config import parse
@@ -34,10 +37,11 @@ class Run:
         self.process.start()
         stderr.close()
 
-    @property
-    def goes_on(self) -> bool:
-        """Whether it has not ended yet."""
-        return self.process.exitcode is None
+    def wait_until(self, happened: Callable[[], bool]) -> None:
+        """Wait until something has happened, which must be before its end."""
+        while not happened():
+            assert self.process.exitcode is None
+            time.sleep(0.005)
 
     def end(self) -> tuple[int | None, str]:
         """Wait for its end; return the exit status and what it has said as an error."""
@@ -45,6 +49,12 @@ class Run:
             said = stderr.read()
         self.process.join(300)
         return self.process.exitcode, said
+
+
+def has_logged(folder: Path, updates: int) -> bool:
+    """Whether the log of a run tells of so many updates."""
+    log = folder / "metrics.jsonl"
+    return log.exists() and log.read_text("utf-8").count("\n") >= updates
 
 
 def _train(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from runs import Run
+from runs import Run, has_logged
 
 from training.checkpoint import load_log, load_state, load_weights
 
@@ -63,10 +63,7 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that has been stopped after some updates."""
     folder = tmp_path_factory.mktemp("begun") / "run"
     run = go_on(folder)
-    log = folder / "metrics.jsonl"
-    while not log.exists() or log.read_text().count("\n") < 5:
-        assert run.goes_on
-        time.sleep(0.005)
+    run.wait_until(lambda: has_logged(folder, updates=5))
     run.process.terminate()
     assert run.end()[0] == 0 and updates_in(folder) > 0
     return folder
@@ -79,6 +76,11 @@ def assert_nothing_is_lost(folder: Path, straight: dict[str, object]) -> None:
     assert plain(ended["trainer"]) == plain(straight["trainer"])
     decisions = [line["decisions"] for line in load_log(folder / "metrics.jsonl")]
     assert len(decisions) == len(set(decisions)) == ended["trainer"]["updates"]
+
+
+def changed(path: Path) -> int:
+    """When a file was written, in ns; 0 if there is none."""
+    return path.stat().st_mtime_ns if path.exists() else 0
 
 
 def plain(value: object) -> object:
@@ -97,11 +99,9 @@ def test_a_run_that_is_killed_at_any_moment_goes_on(
     folder, chance, done = tmp_path / "run", random.Random(kills), 0
     state = folder / "state.pt"
     for _ in range(kills):
-        before = state.stat().st_mtime_ns if state.exists() else None
+        before = changed(state)
         run = go_on(folder)
-        while not state.exists() or state.stat().st_mtime_ns == before:
-            assert run.goes_on
-            time.sleep(0.005)
+        run.wait_until(lambda before=before: changed(state) > before)
         time.sleep(chance.uniform(0, 0.4))  # some fifty updates and as many checkpoints
         run.process.kill()
         run.end()
