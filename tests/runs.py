@@ -41,7 +41,7 @@ class Run:
         """Wait until something has happened, which must be before its end."""
         while not happened():
             assert self.process.exitcode is None
-            time.sleep(0.005)
+            time.sleep(0.002)
 
     def end(self) -> tuple[int | None, str]:
         """Wait for its end; return the exit status and what it has said as an error."""
