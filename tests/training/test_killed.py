@@ -4,14 +4,14 @@ import os
 import random
 import shutil
 import signal
-import subprocess
-import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 import yaml
+from runs import Run, has_logged
 
 from training.checkpoint import load_log, load_state, load_weights
 
@@ -25,49 +25,19 @@ ARGUMENTS = (
     "--rules mini_3p --players 3 --num-games 16 --minibatches 1 --threads 1 --hidden 16 "
     "--eval-sets 20 --eval-times 2 --against passer --branch-share 0.2 --save-every 1"
 ).split()
-LENGTH = 20_000
-"""Decisions of a run: about two hundred updates, a checkpoint after each."""
-
-CHILD = """
-import os, resource, signal, sys
-from training import ppo
-from training.config import parse
-from training.trainer import Trainer
-
-room, end, *arguments = sys.argv[1:]
-if end == "nobody":
-    Trainer(parse(arguments))  # loads what another user may not read
-    if os.getuid() == 0:
-        os.setgroups([])
-        os.setgid(65534)
-        os.setuid(65534)
-if end == "dies":
-    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-if int(room):
-    resource.setrlimit(resource.RLIMIT_FSIZE, (int(room), int(room)))
-ppo.main(arguments)
-"""
-"""Trains where a file may have only so many bytes: then its write fails, or it dies in it."""
+LENGTH, UPDATES = 40_000, 400
+"""Decisions of a run, and about how many updates they are, with a checkpoint after each."""
 
 
-def child(*arguments: object, room: int = 0, end: str = "") -> "subprocess.Popen[str]":
-    command = [sys.executable, "-c", CHILD, str(room), end, *map(str, arguments)]
-    return subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=os.getcwd()
-    )
-
-
-def go_on(folder: Path, room: int = 0, end: str = "") -> "subprocess.Popen[str]":
+def go_on(folder: Path, room: int = 0, dies: bool = False) -> Run:
     begins = not (folder / "state.pt").exists()
     to = [*ARGUMENTS, "--run-dir", folder] if begins else ["--resume", folder]
-    return child(*to, "--total-decisions", LENGTH, room=room, end=end)
+    return Run(*to, "--total-decisions", LENGTH, room=room, dies=dies)
 
 
 def finish(folder: Path) -> None:
-    process = go_on(folder)
-    said = process.communicate(timeout=300)[1]
-    assert process.returncode == 0, said
+    status, said = go_on(folder).end()
+    assert status == 0, said
 
 
 def updates_in(folder: Path) -> int:
@@ -93,14 +63,10 @@ def straight(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
 def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that has been stopped after some updates."""
     folder = tmp_path_factory.mktemp("begun") / "run"
-    process = go_on(folder)
-    log = folder / "metrics.jsonl"
-    while not log.exists() or log.read_text().count("\n") < 5:
-        assert process.poll() is None
-        time.sleep(0.005)
-    process.send_signal(signal.SIGTERM)
-    process.communicate()
-    assert process.returncode == 0 and updates_in(folder) > 0
+    run = go_on(folder)
+    run.wait_until(lambda: has_logged(folder, updates=5))
+    run.process.terminate()
+    assert run.end()[0] == 0 and updates_in(folder) > 0
     return folder
 
 
@@ -111,6 +77,11 @@ def assert_nothing_is_lost(folder: Path, straight: dict[str, object]) -> None:
     assert plain(ended["trainer"]) == plain(straight["trainer"])
     decisions = [line["decisions"] for line in load_log(folder / "metrics.jsonl")]
     assert len(decisions) == len(set(decisions)) == ended["trainer"]["updates"]
+
+
+def too_little(begun: Path) -> int:
+    """Bytes that a state fits into, and the log of a whole run does not."""
+    return int(1.2 * (begun / "state.pt").stat().st_size)
 
 
 def plain(value: object) -> object:
@@ -127,16 +98,13 @@ def test_a_run_that_is_killed_at_any_moment_goes_on(
     tmp_path: Path, straight: dict[str, object], kills: int
 ) -> None:
     folder, chance, done = tmp_path / "run", random.Random(kills), 0
-    state = folder / "state.pt"
     for _ in range(kills):
-        before = state.stat().st_mtime_ns if state.exists() else None
-        process = go_on(folder)
-        while not state.exists() or state.stat().st_mtime_ns == before:
-            assert process.poll() is None
-            time.sleep(0.005)
-        time.sleep(chance.uniform(0, 0.4))  # some fifty updates and as many checkpoints
-        process.kill()
-        process.communicate()
+        run = go_on(folder)
+        then = done + chance.randrange(1, UPDATES // (2 * kills))
+        run.wait_until(partial(has_logged, folder, then))
+        time.sleep(chance.uniform(0, 0.01))  # an update and its checkpoint take less
+        run.process.kill()
+        assert run.end()[0] == -signal.SIGKILL
         assert updates_in(folder) >= done
         done = updates_in(folder)
     assert_nothing_is_lost(folder, straight)
@@ -149,10 +117,9 @@ def test_a_run_that_dies_within_a_write_goes_on(
     folder, chance, done = tmp_path / "run", random.Random(kills), updates_in(begun)
     shutil.copytree(begun, folder)
     for _ in range(kills):
-        room = chance.randrange(1, int(1.2 * (begun / "state.pt").stat().st_size))
-        process = go_on(folder, room=room, end="dies")
-        process.communicate(timeout=300)
-        assert process.returncode in (-signal.SIGXFSZ, 0)  # 0: there was room for all
+        room = chance.randrange(1, too_little(begun))
+        status, said = go_on(folder, room=room, dies=True).end()
+        assert status == -signal.SIGXFSZ, said
         assert updates_in(folder) >= done
         done = updates_in(folder)
     assert_nothing_is_lost(folder, straight)
@@ -165,12 +132,10 @@ def test_a_run_whose_disk_is_full_says_so_and_goes_on(
     folder, chance, done = tmp_path / "run", random.Random(kills), updates_in(begun)
     shutil.copytree(begun, folder)
     for _ in range(kills):
-        room = chance.randrange(1, int(1.2 * (begun / "state.pt").stat().st_size))
-        process = go_on(folder, room=room)
-        said = process.communicate(timeout=300)[1]
-        if process.returncode:
-            assert process.returncode in (1, 2), said
-            assert f"File too large: '{folder}" in said and "give it room" in said
+        room = chance.randrange(1, too_little(begun))
+        status, said = go_on(folder, room=room).end()
+        assert status in (1, 2), said
+        assert f"File too large: '{folder}" in said and "give it room" in said
         assert not list(folder.rglob("*.new"))
         assert updates_in(folder) >= done
         done = updates_in(folder)
@@ -186,9 +151,8 @@ def test_a_folder_of_somebody_else_is_told(begun: Path, resumes: bool) -> None:
         folder.chmod(0o555)
         before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
         to = ["--resume", folder] if resumes else [*ARGUMENTS, "--run-dir", folder / "new"]
-        process = child(*to, "--total-decisions", LENGTH, end="nobody")
-        said = process.communicate(timeout=300)[1]
-        assert process.returncode == 2, said
+        status, said = Run(*to, "--total-decisions", LENGTH, as_nobody=True).end()
+        assert status == 2, said
         assert f"Permission denied: '{folder}" in said and "give it room and rights" in said
         assert before == {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
         folder.chmod(0o755)

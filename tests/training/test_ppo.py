@@ -16,6 +16,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from runs import Run, has_logged
 
 from nap_env.actions import FIRST_BID, action_id
 from nap_env.agents import make
@@ -306,9 +307,8 @@ def command(*arguments, run_dir):
     ]  # fmt: skip
 
 
-def wait_for(process, run_dir, lines):
-    metrics = run_dir / "metrics.jsonl"
-    while not metrics.exists() or metrics.read_text().count("\n") < lines:
+def wait_for(process, run_dir, updates):
+    while not has_logged(run_dir, updates):
         assert process.poll() is None
         time.sleep(0.02)
 
@@ -333,10 +333,10 @@ def test_10_updates_a_kill_and_10_more_are_20_updates(tmp_path):
         *("--threads=2", "--total-decisions=14000", "--save-every=5"),
     ]
     run_dir = tmp_path / "run"
-    process = subprocess.Popen(command(*options, run_dir=run_dir), stdout=subprocess.DEVNULL)
-    wait_for(process, run_dir, 12)
-    process.kill()
-    process.wait()
+    killed = Run(*TINY_ARGS, *options, "--run-dir", run_dir)
+    killed.wait_until(lambda: has_logged(run_dir, updates=12))
+    killed.process.kill()
+    killed.end()
     updates = load_state(run_dir / "state.pt")["trainer"]["updates"]
     assert updates >= 10 and updates % 5 == 0
     resumed = Trainer(replace(config, resume=run_dir))
@@ -504,14 +504,13 @@ def test_a_state_that_is_short_of_something_is_refused(tmp_path, change, text):
 
 def test_one_process_trains_in_a_folder(tmp_path, capsys):
     run_dir = tmp_path / "run"
-    many = "--total-decisions=100000000"
-    process = subprocess.Popen(command(many, run_dir=run_dir), stdout=subprocess.DEVNULL)
-    wait_for(process, run_dir, 1)
+    other = Run(*TINY_ARGS, "--total-decisions=100000000", "--run-dir", run_dir)
+    other.wait_until(lambda: has_logged(run_dir, updates=1))
     for arguments in (["--resume", str(run_dir)], [*TINY_ARGS, "--run-dir", str(run_dir)]):
         said = refusal(capsys, *arguments)
         assert f"run_dir={run_dir}: another process trains there" in said
-    process.kill()  # and so the folder is free
-    process.wait()
+    other.process.kill()  # and so the folder is free
+    other.end()
     lines = (run_dir / "metrics.jsonl").read_text()
     assert load_log(run_dir / "metrics.jsonl") and lines.count("\n") > 0
     state = load_state(run_dir / "state.pt")["trainer"]
@@ -520,14 +519,10 @@ def test_one_process_trains_in_a_folder(tmp_path, capsys):
 
 
 def test_of_two_fresh_starts_in_one_folder_one_is_refused(tmp_path):
-    arguments = command("--total-decisions=2500", run_dir=tmp_path / "run")
-    processes = [
-        subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        for _ in range(2)
-    ]
-    said = {process.communicate(timeout=120)[1]: process.returncode for process in processes}
-    assert sorted(said.values()) == [0, 2]
-    assert any(f"run_dir={tmp_path / 'run'}: " in text for text, code in said.items() if code)
+    to = ("--total-decisions=2500", "--run-dir", tmp_path / "run")
+    ended = sorted(run.end() for run in [Run(*TINY_ARGS, *to) for _ in range(2)])
+    assert [status for status, _ in ended] == [0, 2]
+    assert f"run_dir={tmp_path / 'run'}: " in ended[1][1]
 
 
 def test_runs_that_begin_in_the_same_second_have_folders_of_their_own(tmp_path, monkeypatch):
@@ -760,9 +755,8 @@ def test_training_that_goes_wrong_stops_and_says_why(tmp_path, capsys, options, 
 def test_two_processes_train_the_network_that_two_threads_train(tmp_path):
     options = [*arguments(ALL_ON), "--total-decisions=4000"]
     one, two = tmp_path / "one", tmp_path / "two"
-    subprocess.run(
-        command(*options, "--threads=2", run_dir=one), check=True, stdout=subprocess.DEVNULL
-    )
+    threads = Run(*TINY_ARGS, *options, "--threads=2", "--run-dir", one)
+    assert threads.end()[0] == 0
     one_thread = command(*options, "--threads=1", run_dir=two)
     torchrun = [one_thread[0], "-m", "torch.distributed.run", "--nproc-per-node=2", "--standalone"]
     subprocess.run(
