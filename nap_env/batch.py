@@ -9,7 +9,7 @@ import numpy.typing as npt
 from nap_env.actions import FIRST_BID, NUM_ACTIONS, IllegalActionError
 from nap_env.engine.kernel import kernel
 from nap_env.engine.settle import reward_of
-from nap_env.engine.state import new_games, seed_game
+from nap_env.engine.state import new_games, prefetch_step, seed_game
 from nap_env.engine.step import advance, new_match, next_deal, random_action
 from nap_env.game import hash_seed
 from nap_env.games import Games
@@ -74,6 +74,7 @@ def _advance(
     playing = len(actions) > 0
     for i in range(len(games)):
         g = games[i]
+        prefetch_step(games, i)
         if playing:
             if done[i]:
                 done[i] = False

@@ -10,11 +10,12 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 
 import numba
+import numpy as np
 import pytest
 
 import nap_env
 from nap_env.engine.cache import DiskCache
-from nap_env.engine.kernel import kernel, subroutine
+from nap_env.engine.kernel import kernel, prefetch, subroutine
 
 ROOT = Path(nap_env.__file__).parent.parent
 IGNORED = shutil.ignore_patterns("__pycache__")
@@ -493,3 +494,17 @@ def test_parts_share_what_they_are_made_of() -> None:
     high = subroutine(lambda x: low(x) + middle(x))
     assert kernel(lambda x: middle(x) + high(x))(5) == 5 + 3 + 5
     assert numba.njit(lambda x: middle(x) + high(x))(5) == 5 + 3 + 5
+
+
+@compiled
+def test_what_is_needed_soon_is_loaded_ahead_and_nothing_is_changed() -> None:
+    @kernel
+    def look_ahead(rows):
+        for row in range(len(rows) + 1000):
+            prefetch(rows, row, 64)
+
+    rows = np.arange(64).reshape(4, 16)
+    look_ahead(rows)
+    assert np.array_equal(rows, np.arange(64).reshape(4, 16))
+    (code,) = look_ahead.inspect_asm().values()
+    assert "prefetch" in code

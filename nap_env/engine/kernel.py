@@ -6,7 +6,8 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
-from numba.core import types
+from llvmlite import ir
+from numba.core import cgutils, types
 from numba.extending import lower_builtin, type_callable
 
 from nap_env.engine.compiler import Kernel
@@ -71,3 +72,30 @@ def compiled_as(python: Callable[..., object]) -> Callable[[_Function], _Functio
         return define
 
     return decorate
+
+
+def prefetch(rows, row, byte):
+    """Have the processor load a cache line that is needed soon; a row beyond the end does no harm.
+
+    Args:
+        rows: an array.
+        row: number along its first axis.
+        byte: of the row, within the line.
+    """
+
+
+@compiled_as(prefetch)
+def _prefetch_line(_context: Any, rows: Any, row: Any, byte: Any) -> Any:
+    def generate(context: Any, builder: Any, _call: Any, arguments: Any) -> Any:
+        array = context.make_array(rows)(context, builder, arguments[0])
+        stride = builder.extract_value(array.strides, 0)
+        start = builder.ptrtoint(array.data, stride.type)
+        offset = builder.add(builder.mul(arguments[1], stride), arguments[2])
+        line = builder.inttoptr(builder.add(start, offset), cgutils.voidptr_t)
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [line.type, number, number, number])
+        function = builder.module.declare_intrinsic("llvm.prefetch", [line.type], kind)
+        builder.call(function, [line, number(1), number(3), number(1)])  # written, to stay, data
+        return context.get_dummy_value()
+
+    return types.void(rows, types.int64, types.int64), generate

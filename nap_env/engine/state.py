@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from nap_env.actions import NUM_ACTIONS, NUM_BIDS
 from nap_env.cards import NUM_CARDS, NUM_SUITS
-from nap_env.engine.kernel import kernel, wrapping
+from nap_env.engine.kernel import kernel, prefetch, wrapping
 from nap_env.observation import ORDER_WORDS
 from nap_env.rules import MAX_SEATS, PHASES
 
@@ -128,6 +128,20 @@ def new_games(count: int) -> npt.NDArray[np.void]:
     raw = np.zeros(count * GAME.itemsize + _LINE, np.int8)
     start = -raw.ctypes.data % _LINE
     return raw[start : start + count * GAME.itemsize].view(GAME)
+
+
+_STEP_BYTES = GAME.fields["exchange"][1]  # what nearly every step needs, before the events
+_EVENTS = GAME.fields["events"][1]
+_AHEAD = 4  # measured: 2 is little slower, 8 no faster
+
+
+@kernel
+def prefetch_step(games, i):
+    """Load, while game `i` is stepped, what a step needs of a game a few places behind it."""
+    for byte in range(0, _STEP_BYTES, _LINE):
+        prefetch(games, i + _AHEAD, byte)
+    for byte in range(_EVENTS, _EVENTS + 2 * _LINE, _LINE):
+        prefetch(games, i + _AHEAD, byte)
 
 
 _U = np.uint64

@@ -17,7 +17,7 @@ from nap_env.agents.agent import checked_answers
 from nap_env.batch import MOST_GAMES
 from nap_env.engine.kernel import kernel
 from nap_env.engine.settle import reward_of
-from nap_env.engine.state import OVER, draw, new_games, seed_game
+from nap_env.engine.state import OVER, draw, new_games, prefetch_step, seed_game
 from nap_env.engine.step import advance, is_legal, next_deal, random_action
 from nap_env.envs.form import Form
 from nap_env.game import (
@@ -256,6 +256,7 @@ def _play(
         plays = learner["status"] <= MOVES
         if not plays and not show_all:
             continue
+        prefetch_step(games, i)
         g = games[i]
         if plays:
             action = np.int64(-1)
