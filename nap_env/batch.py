@@ -16,6 +16,7 @@ from nap_env.games import Games
 from nap_env.presets import resolve
 from nap_env.rules import Rules, flag, integers, one_of, whole
 from nap_env.sight import MASK_BYTES, observe, unpack, write_mask
+from nap_env.threads import Threads
 from nap_env.words import names_arguments
 
 MOST_GAMES = 2**31 - 1
@@ -65,7 +66,7 @@ def _rollout(games, table, steps):
 
 @kernel
 def _advance(
-    games, table, views, actions, skip_forced, done, match_done, payments,
+    actions, skip_forced, games, table, views, done, match_done, payments,
     seat, mask, mode, planes, scalars, dense, dense_mask,
 ):  # fmt: skip
     """Step every game by its action (none if `actions` is empty), and show what comes next."""
@@ -139,6 +140,7 @@ class Batch(Games):
         observe: str = "dense",
         observation_layout: str = "fixed",
         skip_forced: bool = False,
+        threads: int = 1,
     ) -> None:
         """Deal the first deal of every game.
 
@@ -152,12 +154,15 @@ class Batch(Games):
             observation_layout: `fixed` for these rules and players, or `full`, one for all.
             skip_forced: moves with one legal action are played by the batch itself; only the
                 first decision of a deal is always shown.
+            threads: step the games on so many threads, which pays from some thousand games on.
+                The games are the same with any number.
 
         Raises:
-            ValueError: bad rules, options, sizes or seed.
+            ValueError: bad rules, options, sizes, threads or seed.
         """
         self.observe_as = one_of("observe", observe, OBSERVE)
         self.skip_forced = flag("skip_forced", skip_forced)
+        self._threads = Threads(threads)
         games = new_games(whole("num_games", num_games, 1, MOST_GAMES))
         super().__init__(resolve(rules, options), num_players, games, observation_layout)
         self._attach()
@@ -186,6 +191,16 @@ class Batch(Games):
         self._dense_mask = np.zeros((rows, MASK_BYTES), np.uint64)
         self.observation = self._dense.view(np.int8)
         self.action_mask = self._dense_mask.view(np.int8)[:, :NUM_ACTIONS]
+        self._parts = self._threads.parts(n)
+        self._arrays = [
+            (
+                self.games[part], self._table, self.layout.new_view(), self._done[part],
+                self.match_done[part], self.payments[part], self._seat[part], self._mask[part],
+                self._mode, self.planes[part], self._scalar_words[part], self._dense[part],
+                self._dense_mask[part],
+            )
+            for part in self._parts
+        ]  # fmt: skip
 
     @property
     def seat(self) -> npt.NDArray[np.int8]:
@@ -193,11 +208,14 @@ class Batch(Games):
         return self._seat
 
     def _advance(self, actions: npt.NDArray[np.int64]) -> None:
-        _advance(
-            self.games, self._table, self._views, actions, self.skip_forced, self._done,
-            self.match_done, self.payments, self._seat, self._mask, self._mode, self.planes,
-            self._scalar_words, self._dense, self._dense_mask,
-        )  # fmt: skip
+        if len(self._parts) == 1:
+            _advance(actions, self.skip_forced, *self._arrays[0])
+            return
+        calls = [
+            (actions[part], self.skip_forced, *arrays)
+            for part, arrays in zip(self._parts, self._arrays, strict=True)
+        ]
+        self._threads.call(_advance, calls)
 
     def _show(self) -> None:
         """Refresh the arrays without a step: no deal has just ended."""
@@ -248,12 +266,15 @@ class Batch(Games):
         The same games as `steps` times `step(sample())` without `skip_forced`, only the last
         position is shown.
         """
-        _rollout(self.games, self._table, np.int64(whole("steps", steps, 0, MOST_STEPS)))
+        count = np.int64(whole("steps", steps, 0, MOST_STEPS))
+        calls = [(self.games[part], self._table, count) for part in self._parts]
+        self._threads.call(_rollout, calls)
         self._show()
 
     def __getstate__(self) -> tuple[Any, ...]:
         ended = self._done.copy(), self.match_done.copy(), self.payments.copy()
-        return (super().__getstate__(), self.observe_as, self.skip_forced, *ended)
+        how = self.observe_as, self.skip_forced, self._threads
+        return (super().__getstate__(), *how, *ended)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         """Take a copy's state: views are made anew, so that they look at its own arrays."""
@@ -261,7 +282,7 @@ class Batch(Games):
         games = new_games(len(records))
         games[:] = records
         super().__setstate__((rules, num_players, games, observation_layout))
-        self.observe_as, self.skip_forced = how
+        self.observe_as, self.skip_forced, self._threads = how
         self._attach()
         self._show()
         self._done[:], self.match_done[:], self.payments[:] = done, match_done, payments

@@ -33,6 +33,7 @@ from nap_env.picture import RENDER_FPS, Screen, warn_of_no_mode
 from nap_env.presets import resolve
 from nap_env.rules import MAX_SEATS, Rules, flag, integers, one_of, rules_table, seated, whole
 from nap_env.sight import MASK_BYTES, show, write_mask
+from nap_env.threads import Threads
 from nap_env.words import names_arguments
 
 Player = str | Agent
@@ -351,6 +352,7 @@ class Tables:
         seat: int | None,
         options: Mapping[str, Any] | None,
         observation_layout: str,
+        threads: int = 1,
     ) -> None:
         """Set the tables; nothing is dealt."""
         self.rules = resolve(rules, options)
@@ -369,7 +371,9 @@ class Tables:
             self.learners["seat"] = seat
         self._watched_plays = WATCHED_PLAYS
         self._actions = np.zeros(count, np.int64)
-        self._views = self.layout.new_view()
+        self._threads = Threads(threads)
+        self._parts = self._threads.parts(count)
+        self._views = [self.layout.new_view() for _ in self._parts]
         self.told = self._new_told()
         self._seat_players(opponents)
         fresh = np.random.SeedSequence().generate_state(count, np.uint64)
@@ -483,10 +487,7 @@ class Tables:
 
     def play_on(self, show_all: bool = False) -> None:
         """Do what `play` does once it is said what each table is to do."""
-        while _play(
-            self.games, self._table, self._views, self.learners, self._seating, self._actions,
-            show_all, *self.told,
-        ):  # fmt: skip
+        while self._play(show_all):
             self._ask()
             show_all = False
         if self._watched_plays:
@@ -501,6 +502,24 @@ class Tables:
                 "an illegal action has ended a match with a reward of -1: choose among the legal "
                 "ones, which action_masks() and info['action_mask'] tell; see docs/ways-in.md"
             )
+
+    def _play(self, show_all: bool) -> int:
+        """Play on, and return the number of tables that wait for opponents."""
+        table, seating = self._table, self._seating
+        if len(self._parts) == 1:
+            waiting: int = _play(
+                self.games, table, self._views[0], self.learners, seating, self._actions, show_all,
+                *self.told,
+            )  # fmt: skip
+            return waiting
+        calls = [
+            (
+                self.games[part], table, view, self.learners[part], seating, self._actions[part],
+                show_all, *(array[part] for array in self.told),
+            )
+            for part, view in zip(self._parts, self._views, strict=True)
+        ]  # fmt: skip
+        return sum(self._threads.call(_play, calls))
 
     def _ask(self) -> None:
         """Ask the opponents for the actions that tables wait for, each player once."""
@@ -590,6 +609,7 @@ class NapVectorEnv(Cloneable, VectorEnv[Any, Any, npt.NDArray[Any]]):
         mask_in: str = "both",
         flat_obs: bool = False,
         observation_layout: str = "fixed",
+        threads: int = 1,
         render_mode: str | None = None,
         reveal: bool = False,
     ) -> None:
@@ -608,6 +628,8 @@ class NapVectorEnv(Cloneable, VectorEnv[Any, Any, npt.NDArray[Any]]):
             mask_in: where the action mask is: in the observation (`obs`), in the info, or `both`.
             flat_obs: the observation is the plain int8 array, and the mask is in the info only.
             observation_layout: `fixed` for these rules and players, or `full`, one for all.
+            threads: play on so many threads, which pays from some thousand tables on. The games
+                are the same with any number.
             render_mode: None, or what `render` returns of each table: `ansi` text, `svg` a picture
                 for notebooks, `rgb_array` one of pixels.
             reveal: `render` shows all hands, not only the learners'.
@@ -621,7 +643,7 @@ class NapVectorEnv(Cloneable, VectorEnv[Any, Any, npt.NDArray[Any]]):
             one_of("autoreset_mode", autoreset_mode, [mode.value for mode in AutoresetMode])
         self._screen = Screen(render_mode, RENDER_MODES)
         self._tables = Tables(
-            num_envs, rules, num_players, opponents, seat, options, observation_layout
+            num_envs, rules, num_players, opponents, seat, options, observation_layout, threads
         )
         self._form = Form(self._tables.layout.size, mask_in, flat_obs)
         self._mode = AutoresetMode(autoreset_mode)
