@@ -17,14 +17,20 @@ contracts and what it expects of them, and a control: the agent against itself, 
 
 In small games `--exploitability` tells, too, what nobody can win more than: what a best answer to
 the agent gains, in chips a deal, mean over the seats (`training.exploitability`).
+
+All cores take part (`--workers`), and so do the processes of `torchrun --nproc-per-node 2 -m
+training.evaluate ...`. The result depends on neither.
 """
 
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import tyro
@@ -36,6 +42,7 @@ from nap_env.agents.network import NetworkAgent
 from nap_env.batch import Batch
 from nap_env.rules import Rules, whole
 from nap_env.terminal import Progress, run
+from nap_env.threads import MOST_THREADS
 from training.arena import Bools, Entrant, Floats, Plays, enter, play
 from training.config import JsonObject, Players, at_least
 from training.control_variate import (
@@ -48,6 +55,10 @@ from training.control_variate import (
 from training.exploitability import Yardstick
 from training.provenance import commit, machine, versions
 from training.results import NowAndThen, draw_matrix, report
+from training.workers import Job, Workers, cores
+
+if TYPE_CHECKING:
+    from training.team import Team
 
 BLOCK = 1024  # sets played side by side; --until-width looks at the interval after each block
 MOST_SETS = 1 << 20  # after which --until-width gives up
@@ -90,12 +101,16 @@ class Config:
     """In small games, such as the minis, tell what a best answer to the agent gains."""
     seed: int = 0
     """Of the deals and of the agents' choices, 0 to 2**31 - 1."""
+    workers: int | None = None
+    """Threads that measure, by default one a core; the result is the same with any number."""
 
     def __post_init__(self) -> None:
         """Refuse values that cannot be meant."""
         whole("seed", self.seed, 0, MOST_SEED)
         at_least(2, "sets", self.sets)  # an interval needs two
         at_least(0, "rehearsals", self.rehearsals or 0)
+        if self.workers is not None:
+            whole("workers", self.workers, 1, MOST_THREADS)
         if self.until_width is not None and not self.until_width > 0:
             raise ValueError(f"until_width={self.until_width}: must be above 0")
         if not (self.against or self.matrix):
@@ -122,34 +137,27 @@ class Row:
         self._contracts = np.zeros((3, 2, NUM_BIDS))
         self._bids: list[Floats] = []  # (2, n) each
 
-    def play(self, games: Batch, seed: int) -> None:
-        """Play a set in each game, seat by seat; `seed` is of the deals."""
-        chips = np.zeros(games.num_games)
-        for tested in self._tested():
-            plays = play(games, seed, tested, self.agent, self.other)
-            chips += plays.chips[:, tested].mean(1) / self.num_players
-            self._note(plays, tested)
+    def add(self, plays: Sequence[Plays]) -> None:
+        """Count sets: their plays, seat by seat."""
+        chips = np.zeros(len(plays[0].declarer))
+        for tested, one in zip(self.tested(), plays, strict=True):
+            chips += one.chips[:, tested].mean(1) / self.num_players
+            self._note(one, tested)
         self._chips.append(chips)
 
-    def rehearse(self, games: Batch, seed: int, variate: ControlVariate, *, further: bool) -> None:
-        """Rehearse a set in each game, seat by seat.
+    def add_rehearsed(self, numbers: Floats, *, further: bool) -> None:
+        """Count sets that were rehearsed.
 
         Args:
-            games: the tables.
-            seed: of the deals.
-            variate: has solved these deals.
+            numbers: of the control variate, (n, 6).
             further: these sets are not played.
         """
-        numbers = np.zeros((games.num_games, NUMBERS))
-        for tested in self._tested():
-            plays = play(games, seed, tested, self.agent, self.other, stand_in=variate.stand_in)
-            numbers += variate.numbers(plays, tested) / self.num_players
         if further:
             self._further.add(numbers)
         else:
             self._numbers.append(numbers)
 
-    def _tested(self) -> Iterator[Bools]:
+    def tested(self) -> Iterator[Bools]:
         """Go once round the table: the agent's seats (P,) in each play of a set."""
         for seat in range(self.num_players):
             single = np.arange(self.num_players) == seat
@@ -268,8 +276,49 @@ def _deals(seed: int, block: int) -> int:
     return 2 * (seed << 31 | block) + 1
 
 
+class Desk:
+    """What sets are played and rehearsed with; its agents belong to one thread."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        """Set it up for rows of the same rules and players."""
+        self._rows = rows
+        self._rules, self._num_players = rows[0].rules, rows[0].num_players
+        self._variate: ControlVariate | None = None
+
+    def _games(self, count: int) -> Batch:
+        return Batch(self._rules, self._num_players, count, seed=0)
+
+    def play(self, number: int, tested: Bools, seed: int, count: int) -> Plays:
+        """Play the first deals of a seed: the agent of row `number` in the tested seats."""
+        row = self._rows[number]
+        return play(self._games(count), seed, tested, row.agent, row.other)
+
+    def rehearse(self, numbers: Sequence[int], seed: int, count: int) -> list[Floats]:
+        """Rehearse the first deals of a seed; return (count, 6) for each of some rows."""
+        games = self._games(count)
+        games.reset(seed)
+        variate = self._variate = self._variate or ControlVariate(self._rules, self._num_players)
+        variate.solve(games)
+        sums = []
+        for number in numbers:
+            row = self._rows[number]
+            total = np.zeros((count, NUMBERS))
+            for tested in row.tested():
+                plays = play(games, seed, tested, row.agent, row.other, stand_in=variate.stand_in)
+                total += variate.numbers(plays, tested) / self._num_players
+            sums.append(total)
+        return sums
+
+
 def measure(
-    rows: Sequence[Row], *, sets: int, until_width: float | None, rehearsals: int, seed: int
+    rows: Sequence[Row],
+    *,
+    sets: int,
+    until_width: float | None,
+    rehearsals: int,
+    seed: int,
+    workers: int = 1,
+    team: "Team | None" = None,
 ) -> None:
     """Play sets for every row, the same deals for all, in blocks.
 
@@ -279,32 +328,57 @@ def measure(
         until_width: a row is through once its t interval is so narrow, in chips per 100 deals.
         rehearsals: further sets for each set that are only rehearsed.
         seed: of the deals.
+        workers: threads; the result is the same with any number.
+        team: the processes that measure together; with any number, too.
     """
-    rules, num_players = rows[0].rules, rows[0].num_players
-    if reason_against(rules, num_players, sets):
+    players = rows[0].num_players
+    if reason_against(rows[0].rules, players, sets):
         rehearsals = 0
-    variate = ControlVariate(rules, num_players) if rehearsals else None
+    going_on = [*range(len(rows))]
+
+    def rehearsed(block: int) -> list[int]:
+        first = FIRST_REHEARSED + block * rehearsals
+        return [block, *range(first, first + rehearsals)] if rehearsals else []
+
+    def jobs(block: int) -> Iterator[Job[Desk]]:
+        count = min(BLOCK, sets - block * BLOCK)
+        deals = _deals(seed, block)
+        for number in going_on:
+            for tested in rows[number].tested():
+                yield Job(
+                    partial(Desk.play, number=number, tested=tested, seed=deals, count=count), count
+                )
+        for other in rehearsed(block):
+            deals = _deals(seed, other)
+            yield Job(
+                partial(Desk.rehearse, numbers=going_on, seed=deals, count=count),
+                count * players * len(going_on),
+            )
+
+    blocks = range(-(-sets // BLOCK))
     rounds = 2 + rehearsals if rehearsals else 1
-    total = None if until_width else sets * rounds * num_players * len(rows)
+    total = None if until_width else sets * rounds * players * len(rows)
+    desks = [Desk(rows), *(Desk(deepcopy(rows)) for _ in range(workers - 1))]
+    staff = Workers(desks, team)
     with Progress("measuring", total, "deals") as progress:
-        for block in range(-(-sets // BLOCK)):
-            size = min(BLOCK, sets - block * BLOCK)
-            games = Batch(rules=rules, num_players=num_players, num_games=size, seed=0)
-            for row in rows:
-                row.play(games, _deals(seed, block))
-                progress.add(size * num_players)
-            if variate:
-                first = FIRST_REHEARSED + block * rehearsals
-                for number in (block, *range(first, first + rehearsals)):
-                    games.reset(_deals(seed, number))
-                    variate.solve(games)
-                    for row in rows:
-                        row.rehearse(games, _deals(seed, number), variate, further=number != block)
-                        progress.add(size * num_players)
+        for at_once in ([block] for block in blocks) if until_width else [blocks]:
+            results = staff.results([job for block in at_once for job in jobs(block)], progress.add)
+            for block in at_once:
+                for number in going_on:
+                    rows[number].add([next(results) for _ in range(players)])
+                for other in rehearsed(block):
+                    for number, numbers in zip(going_on, next(results), strict=True):
+                        rows[number].add_rehearsed(numbers, further=other != block)
             if until_width:
-                widths = [100 * float(np.ptp(t_interval(row.chips))) for row in rows]
-                rows = [row for row, width in zip(rows, widths, strict=True) if width > until_width]
-            if not rows:
+                widths = [
+                    100 * float(np.ptp(t_interval(rows[number].chips))) for number in going_on
+                ]
+                going_on = [
+                    number
+                    for number, width in zip(going_on, widths, strict=True)
+                    if width > until_width
+                ]
+            if not going_on:
                 break
 
 
@@ -320,6 +394,8 @@ def evaluate(
     options: Mapping[str, Any] | None = None,
     num_players: int | None = None,
     every_pair: bool = False,
+    workers: int = 1,
+    team: "Team | None" = None,
 ) -> list[dict[str, Any]]:
     """Measure an agent against each of others, in each format and each of its policies.
 
@@ -335,6 +411,8 @@ def evaluate(
         options: rule options that differ from it.
         num_players: by default that of the checkpoints, or 4.
         every_pair: measure all of them against all, 1-vs-rest, and nothing else.
+        workers: threads of this process; the result is the same with any number.
+        team: the processes that measure together; with any number, too.
 
     Returns:
         A row for each, as the JSON line has them.
@@ -357,10 +435,18 @@ def evaluate(
         ]
     rows = [Row(*pair, chosen, players) for pair in pairs]
     most = MOST_SETS if until_width else sets
-    measure(rows, sets=most, until_width=until_width, rehearsals=rehearsals, seed=seed)
+    measure(
+        rows,
+        sets=most,
+        until_width=until_width,
+        rehearsals=rehearsals,
+        seed=seed,
+        workers=workers,
+        team=team,
+    )
     results = [row.result() for row in rows]
     if not every_pair:
-        _add_controls(rows, results, seed)
+        _add_controls(rows, results, seed, workers, team)
     return results
 
 
@@ -390,7 +476,13 @@ def exploited(config: Config) -> dict[str, float]:
     return found
 
 
-def _add_controls(rows: Sequence[Row], results: Sequence[dict[str, Any]], seed: int) -> None:
+def _add_controls(
+    rows: Sequence[Row],
+    results: Sequence[dict[str, Any]],
+    seed: int,
+    workers: int,
+    team: "Team | None",
+) -> None:
     """Tell each result how its agent does against itself, in fewer sets."""
     controls = {
         (row.agent.policy, row.format): Row(
@@ -399,7 +491,15 @@ def _add_controls(rows: Sequence[Row], results: Sequence[dict[str, Any]], seed: 
         for row in rows
     }
     sets = max(2, min(BLOCK, *(result["sets"] for result in results)) // CONTROL_SHARE)
-    measure([*controls.values()], sets=sets, until_width=None, rehearsals=0, seed=seed)
+    measure(
+        [*controls.values()],
+        sets=sets,
+        until_width=None,
+        rehearsals=0,
+        seed=seed,
+        workers=workers,
+        team=team,
+    )
     for result in results:
         chips = controls[result["policy"], result["format"]].chips
         result["control"] = {
@@ -424,7 +524,8 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m training.eval
         rehearsals = 0 if searching else REHEARSALS
     told: dict[str, Any] = {}
     try:
-        if config.exploitability:
+        team = _team()
+        if config.exploitability and (team is None or team.rank == 0):
             told["exploitability"] = exploited(config)
         results = evaluate(
             config.agent,
@@ -437,7 +538,13 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m training.eval
             options=config.options,
             num_players=config.num_players,
             every_pair=config.matrix is not None,
+            workers=config.workers or cores(),
+            team=team,
         )
+        if team:
+            team.leave()
+            if team.rank > 0:
+                return
         if config.matrix:
             draw_matrix(results, config.matrix)
     except (OSError, ValueError) as error:
@@ -451,6 +558,15 @@ def main(argv: Sequence[str] | None = None, prog: str = "python -m training.eval
         machine=machine(),
         seconds=round(perf_counter() - start, 2),
     )
+
+
+def _team() -> "Team | None":
+    """Return the processes that `torchrun` has started, if there are several."""
+    if int(os.environ.get("WORLD_SIZE", 1)) == 1:
+        return None
+    from training.team import Team  # brings torch
+
+    return Team()
 
 
 if __name__ == "__main__":

@@ -68,6 +68,13 @@ class Team:
         distributed.all_gather(parts, mine)
         return np.stack([part.cpu().numpy() for part in parts])
 
+    def gather_objects(self, value: Any) -> list[Any]:
+        """Return what every process gives, by rank; it can be pickled."""
+        values = [value] * self.size
+        if self.size > 1:
+            distributed.all_gather_object(values, value)
+        return values
+
     def any(self, flag: bool) -> bool:
         """Return whether any process says so."""
         return bool(self.add(np.array([flag], np.int64))[0])

@@ -4,6 +4,8 @@ import json
 import re
 import subprocess
 import sys
+from multiprocessing.pool import ThreadPool
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -22,6 +24,7 @@ from training.checkpoint import save_weights
 from training.evaluate import MOST_SEED, _deals, bootstrap_interval, evaluate, main, t_interval
 from training.network import new_weights
 from training.ppo import HELD_OUT
+from training.provenance import ROOT
 from training.results import draw_matrix, report
 
 RANDOM = Entrant("random", "sampled", make("random"))
@@ -219,6 +222,48 @@ def test_as_many_sets_give_the_same_however_they_were_asked_for():
         rehearsals=1,
     )
     assert told(reached[0]) == told(asked[0])
+
+
+def measured_by(workers, team=None):
+    agents = ["heuristic", ["random", "pimc-2"]]
+    return evaluate(*agents, sets=30, rehearsals=1, seed=5, workers=workers, team=team)
+
+
+def test_the_result_depends_neither_on_workers_nor_on_processes():
+    alone = measured_by(1)
+    assert measured_by(3) == alone
+    told, everybody = {}, Barrier(2)
+
+    class Half:
+        """One of two processes, played by a thread."""
+
+        def __init__(self, rank):
+            self.rank, self.size = rank, 2
+
+        def gather_objects(self, value):
+            told[self.rank] = value
+            everybody.wait(60)
+            values = [told[0], told[1]]
+            everybody.wait(60)
+            return values
+
+    with ThreadPool(2) as pool:
+        halves = pool.starmap(measured_by, [(2, Half(0)), (1, Half(1))])
+    assert halves == [alone, alone]
+
+
+@pytest.mark.slow
+def test_torchrun_measures_the_same(capfd):
+    """`python -m pytest -m slow tests/training/test_evaluate.py`: 20 s."""
+    arguments = "training.evaluate passer --against random --sets 30 --rehearsals 1".split()
+    told = []
+    for command in (
+        ["-m"],
+        ["-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone", "-m"],
+    ):
+        subprocess.run([sys.executable, *command, *arguments], check=True, cwd=ROOT)
+        told.append(json.loads(capfd.readouterr().out.splitlines()[-1])["results"])
+    assert told[0] == told[1]
 
 
 def test_command_ends_with_json(checkpoint, capsys):
