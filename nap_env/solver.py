@@ -57,8 +57,9 @@ if MAX_HAND > 7 or MAX_SEATS > 8:
         "for a hand, an answer 3 for the tricks left; widen them in `_search` and `_remember`"
     )
 
-MADE, PRICE, TRICKS = range(3)
-"""What a value counts: 1 or 0; chips from each opponent; tricks (in a misère, the fewest)."""
+MADE, PRICE, TRICKS, NEAR = range(4)
+"""What a value counts: 1 or 0; chips from each opponent; tricks (in a misère, the fewest); tricks
+as far as they matter to the price if it may be one trick more or less."""
 
 UNKNOWN = -(1 << 40)
 """The value where the node cap was hit."""
@@ -570,9 +571,15 @@ def _worth(g, rules, count, tricks):
     """Return what it is worth to the declarer to end with so many tricks."""
     bid = g["contract"]
     most = rules["most"][bid]
-    if count == TRICKS:
+    fewest = rules["fewest"][bid]
+    if count == NEAR and rules["overtrick"][bid] == 0 and rules["undertrick"][bid] == 0:
+        if most == 0:
+            tricks = min(tricks, np.int64(2))
+        elif most == rules["num_tricks"]:
+            tricks = min(max(tricks, fewest - 2), fewest)
+    if count == TRICKS or count == NEAR:
         return -tricks if most == 0 else tricks
-    made = rules["fewest"][bid] <= tricks and tricks <= most
+    made = fewest <= tricks and tricks <= most
     if count == MADE:
         return np.int64(made)
     price = price_of(g, rules, made, tricks)
@@ -685,7 +692,8 @@ def solve_position(w, g, rules, count):
         g: a game in the naming or playing phase; it is as before when the function returns.
         rules: its rules.
         count: MADE (1 or 0), PRICE (chips from each opponent; below 0: to each of them) or TRICKS
-            (the most the declarer can take; minus the fewest, if the contract is to take none).
+            (the most the declarer can take; minus the fewest, if the contract is to take none), or
+            NEAR (the same, but two short stands for any more, and what makes it for any better).
     """
     _begin(w)
     _set_levels(w, g, rules, count)

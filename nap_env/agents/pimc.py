@@ -53,6 +53,7 @@ from nap_env.engine.step import is_legal, only_action, open_deal, step
 from nap_env.rules import LEAD_ANY, TRUMPS_LED, Rules
 from nap_env.solver import (
     MADE,
+    NEAR,
     NO_VALUE,
     PRICE,
     TRICKS,
@@ -335,7 +336,7 @@ def _count_action(w, g, rules, knowledge, games, settings, action, tally):
         is_open = settled and spare["hand"][me] & knowledge["unseen"] == 0
         _count_own(w, me, rules, games, settings, action, is_open, tally)
     else:
-        tricks = abs(solve_position(w, spare, rules, np.int64(TRICKS)))
+        tricks = abs(solve_position(w, spare, rules, np.int64(NEAR)))
         tally["capped"] |= w["capped"]
         if w["capped"] == 0:
             _add(tally, action, np.int64(-1), _chips(games, rules, me, settings, tricks))
