@@ -28,11 +28,12 @@ import tyro
 from benchmarks import peers
 from benchmarks.peers import Run
 from nap_env.actions import NUM_ACTIONS
-from nap_env.engine.state import lowest_bit, popcount
+from nap_env.engine.state import lowest_bit, popcount, prefetch_step
+from nap_env.engine.step import advance, next_deal, random_action
 from nap_env.terminal import Progress, counted
 from training.provenance import ROOT, commit, machine, versions
 
-SIZES = (1, 64, 4096)  # games in a Batch
+SIZES = (1, 64, 4096, 16384)  # games in a Batch
 OBSERVE = {  # value of Batch's `observe`: what its label says
     "none": "packed masks",
     "packed": "packed, with observations",
@@ -177,6 +178,28 @@ def rollout_run(options: Options, num_games: int) -> Run:
     return compiled_run(games.rollout, num_games)
 
 
+@numba.njit
+def step_in_turn(games: Any, table: Any, steps: int) -> None:
+    """Play random decisions, one in each game before the next one in any."""
+    rules = table[0]
+    for _ in range(steps):
+        for i in range(len(games)):
+            prefetch_step(games, i)
+            g = games[i]
+            if advance(g, rules, random_action(g), False):
+                next_deal(g, rules)
+
+
+def in_turn_run(options: Options, num_games: int) -> Run:
+    """The same game after game, as `Batch` steps them: what the cache cannot hold is loaded."""
+    from nap_env import Batch
+    from nap_env.rules import rules_table
+
+    games = Batch(options.rules, options.players, num_games, options.seed, observe="none")
+    table = rules_table(games.rules, games.num_players)
+    return compiled_run(lambda steps: step_in_turn(games.games, table, steps), num_games)
+
+
 def aec_run(options: Options, factory_name: str, make_run: Callable[[Any, int], Run]) -> Run:
     """Our AEC environment, `env` or `raw_env`, in one of the loops of `peers`."""
     from nap_env import nap_v0
@@ -300,6 +323,14 @@ def vector_run(options: Options, mode: str, num_envs: int) -> Run:
 def our_rows(options: Options) -> list[Row]:
     """Our rows, compiled and ready."""
     rows = [Row("rollout_4096", "bare rollout, N=4096", rollout_run(options, 4096))]
+    rows += [
+        Row(
+            f"in_turn_{size}",
+            f"bare rollout, game after game, N={size}",
+            in_turn_run(options, size),
+        )
+        for size in SIZES[1:]
+    ]
     for observe, label in OBSERVE.items():
         for size in SIZES:
             run = batch_run(options, observe, size)

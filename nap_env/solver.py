@@ -577,7 +577,7 @@ def _worth(g, rules, count, tricks):
             tricks = min(tricks, np.int64(2))
         elif most == rules["num_tricks"]:
             tricks = min(max(tricks, fewest - 2), fewest)
-    if count == TRICKS or count == NEAR:
+    if count >= TRICKS:
         return -tricks if most == 0 else tricks
     made = fewest <= tricks and tricks <= most
     if count == MADE:

@@ -6,15 +6,30 @@ import subprocess
 import sys
 
 import numba
+import numpy as np
 import pytest
 
 from nap_env.actions import BIDS
 from nap_env.batch import Batch
 from nap_env.cards import CARDS
+from nap_env.engine.kernel import subroutine
 from nap_env.engine.state import NAME, PLAY
 from nap_env.game import Game
 from nap_env.presets import PRESETS, resolve
-from nap_env.solver import CAPPED, NO_VALUE, NOT_IN_PLAY, SOLVED, UNKNOWN, Solver, Value
+from nap_env.rules import rules_table
+from nap_env.solver import (
+    CAPPED,
+    NEAR,
+    NO_VALUE,
+    NOT_IN_PLAY,
+    SOLVED,
+    TRICKS,
+    UNKNOWN,
+    Solver,
+    Value,
+    new_work,
+    solve_position,
+)
 
 RANKS = "23456789TJQKA"
 NAMES = {"clubs": "C", "diamonds": "D", "hearts": "H", "spades": "S"}
@@ -470,3 +485,32 @@ def test_without_the_jit_the_answers_are_the_same():
     ]
     assert texts[0] == texts[1]
     assert texts[0].count("Solution(") >= 10
+
+
+@subroutine
+def _worths(work, games, table, told):
+    for i in range(len(games)):
+        told[i, 0] = abs(solve_position(work[0], games[i], table[0], np.int64(TRICKS)))
+        told[i, 1] = abs(solve_position(work[0], games[i], table[0], np.int64(NEAR)))
+
+
+@pytest.mark.parametrize("name", ["parlett", "alt_scoring"])
+def test_near_tricks_are_the_tricks_as_far_as_one_more_or_less_changes_the_price(name):
+    """In `alt_scoring` each trick has its price (3.3)."""
+    rules = PRESETS[name]
+    batch = Batch(rules, 3, 400, seed=1)
+    batch.rollout(7)
+    games = batch.games[batch.games["phase"] == PLAY]
+    told = np.zeros((len(games), 2), np.int64)
+    _worths(new_work(), games, rules_table(rules, 3), told)
+    table = rules_table(rules, 3)[0]
+    for game, (tricks, near) in zip(games, told.tolist(), strict=True):
+        bid = game["contract"]
+        fewest, most = int(table["fewest"][bid]), int(table["most"][bid])
+        if table["overtrick"][bid] or table["undertrick"][bid] or 0 < most < rules.num_tricks:
+            assert near == tricks
+        elif most == 0:
+            assert near == min(tricks, 2)
+        else:
+            assert near == max(min(tricks, fewest), fewest - 2)
+    assert len({tuple(pair) for pair in told.tolist()}) > 4

@@ -21,6 +21,7 @@ from nap_env.presets import PRESETS, resolve
 from nap_env.records import sample
 from nap_env.rules import rules_table
 from nap_env.solver import Solver
+from nap_env.threads import MOST_THREADS
 
 Fits = Callable[[Any], bool]
 
@@ -112,6 +113,7 @@ CALLS: dict[str, tuple[Callable[..., Any], Mapping[str, Fits]]] = {
     "Batch": (stepped, {
         **TABLE, "num_games": lambda value: is_whole(value, 1), "seed": is_seed,
         "observe": one_of("dense", "packed", "none"), "skip_forced": is_flag,
+        "threads": lambda value: is_whole(value, 1) and value <= MOST_THREADS,
     }),
     "Game": (Game, {**TABLE, "seed": is_seed}),
     "raw_env": (table, FORM),
@@ -119,6 +121,7 @@ CALLS: dict[str, tuple[Callable[..., Any], Mapping[str, Fits]]] = {
     "NapEnv": (learner, LEARNER),
     "NapVectorEnv": (learners, {
         **LEARNER, "num_envs": lambda value: is_whole(value, 1), "copy": is_flag,
+        "threads": lambda value: is_whole(value, 1) and value <= MOST_THREADS,
         "autoreset_mode": one_of("NextStep", "SameStep", "Disabled"),
     }),
     "make": (lambda **more: make(**{"name": "heuristic", **more}), {
