@@ -510,7 +510,7 @@ def _by_bid(key: str, value: Any, listed: Mapping[str, Any]) -> Iterable[tuple[s
     """Return what an option says of each bid; unless it names them, floater forms follow theirs."""
     if value is not None and not isinstance(value, Mapping):
         raise ValueError(f"{key}={value!r}: a mapping from bids is needed")
-    told = {one_of(f"{key} of", name, listed): what for name, what in (value or {}).items()}
+    told = {one_of(f"bid in {key}", name, listed): what for name, what in (value or {}).items()}
     return (
         {name + FLOATER: told[name] for name in told if name + FLOATER in listed} | told
     ).items()
@@ -801,7 +801,7 @@ def rules_table(rules: Rules, num_players: int) -> npt.NDArray[np.void]:
 
 @functools.lru_cache(maxsize=256)
 def _rules_table(rules: Rules, num_players: int) -> npt.NDArray[np.void]:
-    one_of("name of the preset that the rules started from", rules.name, PRESETS)
+    one_of("name of rules", rules.name, PRESETS)
     table = np.zeros(1, TABLE)
     row = table[0]
     hands = rules.hands(num_players)

@@ -62,7 +62,10 @@ MALFORMED = [
     ),
     (json.dumps(RECORDS[0] | {"num_players": [[]]}), "num_players=[[]]"),
     (json.dumps(RECORDS[0] | {"num_players": {}}), "num_players={}"),
-    (json.dumps(RECORDS[0] | {"options": {"lead": {"x": 3}}}), "lead of='x': allowed are three"),
+    (
+        json.dumps(RECORDS[0] | {"options": {"lead": {"x": 3}}}),
+        "bid in lead='x': allowed are three",
+    ),
     (json.dumps(RECORDS[0] | {"options": {"deck": [[{}, 28]]}}), "deck: number of players={}"),
     (json.dumps(RECORDS[0] | {"legal": [["\ud800"]] * 16}), "'\\ud800' is not an action"),
     ("[1]", "a record is a JSON object"),

@@ -146,7 +146,7 @@ def test_rules_take_numpy_numbers_lists_and_tables() -> None:
 
 
 def test_rules_of_an_unknown_name_are_refused_where_a_game_is_made() -> None:
-    with pytest.raises(ValueError, match="name of the preset that the rules started from='mine'"):
+    with pytest.raises(ValueError, match="name of rules='mine': allowed are"):
         rules_table(Rules(name="mine", bids=(TARIFF["nap"],)), 4)
 
 
@@ -169,12 +169,15 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"bids": ["trois"]}, "bids='trois'"),
     ({"bids": ["six"]}, "bid six: 6 tricks of 5 cards"),
     ({"bids": ["nap+f"]}, "bid nap\\+f: needs widow=floater"),
-    ({"pay": {"two": [2, 2]}}, "pay of='two'"),
+    ({"pay": {"two": [2, 2]}}, "bid in pay='two'"),
     ({"pay": {"nap": 5}}, "pay of nap=5: write \\[win from each, lose to each\\]"),
     ({"pay": {"nap": [5, -1]}}, "lose of nap=-1"),
     ({"lead": {"misere": "lowest_trump"}}, "lead of misere='lowest_trump': this bid has no trumps"),
     ({"lead": {"nap": "highest"}}, "lead of nap='highest'"),
-    ({"lead": {"x": 3}}, "lead of='x': allowed are three, misere, four, nap, wellington, blucher"),
+    (
+        {"lead": {"x": 3}},
+        "bid in lead='x': allowed are three, misere, four, nap, wellington, blucher",
+    ),
     ({"lead": {"nap": [[]]}}, r"lead of nap=\[\[\]\]"),
     ({"wellington_over": "naps"}, "wellington_over='naps'"),
     ({"widow": "garnet", "bids": ["three"]}, "widow=garnet: taking the spare hand bids nap"),
