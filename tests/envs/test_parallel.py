@@ -22,6 +22,9 @@ from nap_env.actions import NUM_ACTIONS, action_id
 from nap_env.envs.aec import OrderError, OutOfBoundsError
 from nap_env.rules import PRESETS
 
+# Tests that take illegal actions mean to.
+pytestmark = pytest.mark.filterwarnings("ignore:.*an illegal action")
+
 with warnings.catch_warnings():
     # It imports a game of its own in a way that it has deprecated.
     warnings.simplefilter("ignore", DeprecationWarning)

@@ -23,6 +23,9 @@ from nap_env.envs.single import NapEnv
 from nap_env.game import Game, hash_seed
 from nap_env.rules import PRESETS
 
+# Tests that take illegal actions mean to.
+pytestmark = pytest.mark.filterwarnings("ignore:.*an illegal action")
+
 ID = "nap_env:nap/Nap-v0"
 FORMS = [
     {"mask_in": "both"},

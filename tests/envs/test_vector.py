@@ -23,6 +23,9 @@ from nap_env.envs.single import NapEnv
 from nap_env.envs.vector import NapVectorEnv
 from nap_env.rules import PRESETS
 
+# Tests that take illegal actions mean to.
+pytestmark = pytest.mark.filterwarnings("ignore:.*an illegal action")
+
 ID = "nap_env:nap/Nap-v0"
 NEXT_STEP, SAME_STEP, DISABLED = AutoresetMode
 every_mode = pytest.mark.parametrize("mode", list(AutoresetMode), ids=lambda mode: mode.value)
