@@ -849,8 +849,8 @@ def _rules_table(rules: Rules, num_players: int) -> npt.NDArray[np.void]:
     row["max_deals"] = rules.max_deals
     _fill_bids(row, rules, num_players)
     row["early_stop"] = rules.stops_early
-    # As much as can be lost, else a learner would find it cheaper than to play.
-    row["illegal_price"] = row["lose"].max() * rules.stake * (num_players - 1)
+    # As much as a bid can cost, else learners would find it cheaper than to play.
+    row["illegal_price"] = max(bid.lose for bid in rules.all_bids) * rules.stake * (num_players - 1)
     table.flags.writeable = False
     return table
 

@@ -767,7 +767,10 @@ class NapVectorEnv(Cloneable, VectorEnv[Any, Any, npt.NDArray[Any]]):
         told = tables.told
         infos: dict[str, Any] = {}
         rewards, terminated, truncated = told.rewards, told.terminated, told.truncated
-        if self.autoreset_mode is AutoresetMode.SAME_STEP and (ended := terminated | truncated).any():
+        if (
+            self.autoreset_mode is AutoresetMode.SAME_STEP
+            and (ended := terminated | truncated).any()
+        ):
             infos = self._final(ended)
             # What comes next is written over what has been told.
             rewards, terminated, truncated = rewards.copy(), terminated.copy(), truncated.copy()
