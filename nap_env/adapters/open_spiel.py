@@ -15,7 +15,6 @@ from math import comb
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from nap_env.actions import ACTIONS, NUM_ACTIONS, action_id
 from nap_env.adapters.extra import needs
@@ -95,6 +94,7 @@ class _Table:
             if holds:
                 raise ValueError(f"rules={rules.name!r}: {reason}, which python_nap cannot carry")
         self.game = Game(rules, num_players, seed=0)
+        self._bytes = self.game.games.view(np.uint8)  # copied at once, a record field by field
         row = rules_table(rules, num_players)[0]
         self.num_players = self.game.num_players
         self.hands, self.hand_size = int(row["hands"]), int(row["hand_size"])
@@ -105,16 +105,20 @@ class _Table:
         # Each seat speaks once, the dealer may hold, and trumps may be named.
         self.most_decisions = self.num_players + 2 + self.hands * tricks
 
-    def deal(self, cards: list[int]) -> npt.NDArray[np.void]:
-        """Deal cards, hand by hand; return the record of the game, GAME (1,)."""
+    def deal(self, cards: list[int]) -> bytes:
+        """Deal cards, hand by hand; return what stands on the table then."""
         names, size = [CARDS[card] for card in cards], self.hand_size
         hands = [names[seat * size : (seat + 1) * size] for seat in range(self.num_players)]
         self.game.set_up(dealer=self.num_players - 1, hands=hands)
-        return self.game.games.copy()
+        return self.standing()
 
-    def at(self, record: npt.NDArray[np.void]) -> Game:
-        """Put a record on the table: the game is there until the next call."""
-        self.game.games[:] = record
+    def standing(self) -> bytes:
+        """Return what stands on the table, the engine's record."""
+        return self._bytes.tobytes()
+
+    def at(self, record: bytes) -> Game:
+        """Put on the table what once stood there: the game is there until the next call."""
+        self._bytes[:] = np.frombuffer(record, np.uint8)
         return self.game
 
 
@@ -165,7 +169,7 @@ class NapState(pyspiel.State):
         """Begin before the deal."""
         super().__init__(game)
         self._dealt: list[int] = []
-        self._record: npt.NDArray[np.void] | None = None
+        self._record: bytes | None = None
 
     def on_table(self) -> Game | None:
         """Return the deal as a game, which is there until another state needs the table."""
@@ -211,9 +215,8 @@ class NapState(pyspiel.State):
     def _apply_action(self, action: int) -> None:
         table = self.get_game().table
         if self._record is not None:
-            game = table.at(self._record)
-            game.step(action)
-            self._record = game.games.copy()
+            table.at(self._record).step(action)
+            self._record = table.standing()
             return
         self._dealt.append(action)
         if len(self._dealt) == table.hands * table.hand_size:
@@ -296,7 +299,7 @@ def _efg(table: _Table) -> Iterator[str]:
         for hand in hands:
             yield from deal([*cards, *hand])
 
-    def play(record: npt.NDArray[np.void]) -> Iterator[str]:
+    def play(record: bytes) -> Iterator[str]:
         game = table.at(record)
         while len(legal := game.legal_actions()) == 1:
             game.step(legal[0])
@@ -309,10 +312,9 @@ def _efg(table: _Table) -> Iterator[str]:
         number = told.setdefault(game.observe(seat)[0].tobytes(), len(told) + 1)
         actions = " ".join(f'"{ACTIONS[action]}"' for action in legal)
         yield f'p "" {seat + 1} {number} "" {{ {actions} }} 0'
-        here = game.games.copy()
+        here = table.standing()
         for action in legal:
-            game = table.at(here)
-            game.step(action)
-            yield from play(game.games.copy())
+            table.at(here).step(action)
+            yield from play(table.standing())
 
     yield from deal([])
