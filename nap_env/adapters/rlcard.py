@@ -1,8 +1,8 @@
 """Nap for RLCard's agents: an environment of its kind.
 
-    env = NapEnv("pub", num_players=5)
-    env.set_agents([agent] * 5)
-    trajectories, payoffs = env.run(is_training=True)
+env = NapEnv("pub", num_players=5)
+env.set_agents([agent] * 5)
+trajectories, payoffs = env.run(is_training=True)
 """
 
 from collections import OrderedDict

@@ -1,8 +1,8 @@
 """Nap for RLlib: the environment's maker, and a module for its new stack that obeys the masks.
 
-    register_env("nap", env_creator)
-    config.environment("nap", env_config={"rules": "pub", "num_players": 5})
-    config.rl_module(rl_module_spec=RLModuleSpec(module_class=MaskedTorchRLModule))
+register_env("nap", env_creator)
+config.environment("nap", env_config={"rules": "pub", "num_players": 5})
+config.rl_module(rl_module_spec=RLModuleSpec(module_class=MaskedTorchRLModule))
 """
 
 from collections.abc import Mapping

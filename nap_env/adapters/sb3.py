@@ -1,6 +1,6 @@
 """Nap for stable-baselines3: the vector environment as its VecEnv, for MaskablePPO of sb3-contrib.
 
-    model = MaskablePPO("MlpPolicy", NapVecEnv(128, rules="pub"))
+model = MaskablePPO("MlpPolicy", NapVecEnv(128, rules="pub"))
 """
 
 from collections.abc import Iterable

@@ -1,0 +1,74 @@
+"""TorchRL: its PPO on many tables, against an agent.
+
+pip install "nap_env[torchrl]"
+python -m examples.plugins.torchrl    # five minutes against heuristic
+"""
+
+import argparse
+import time
+
+import gymnasium
+import torch
+from examples.plugins.strength import tell
+from tensordict.nn import TensorDictModule
+from torch import nn
+from torch.distributions import Categorical
+from torchrl.envs import ExplorationType, GymWrapper, set_exploration_type
+from torchrl.modules import ProbabilisticActor, ValueOperator
+from torchrl.objectives import ClipPPOLoss
+from torchrl.objectives.value import GAE
+
+ID = "nap_env:nap/Nap-v0"
+
+
+class Network(nn.Sequential):
+    """Two hidden layers, over observations int8; illegal actions get the least logits."""
+
+    def __init__(self, size, outputs):
+        layers = nn.Linear(size, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU()
+        super().__init__(*layers, nn.Linear(128, outputs))
+
+    def forward(self, seen, mask=None):
+        """Return logits, or values where there is no mask."""
+        out = super().forward(seen.float())
+        return out if mask is None else out.masked_fill(mask == 0, -1e9)
+
+
+def main():
+    """Train, measure, save."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=5)
+    parser.add_argument("--save", default="build/torchrl.pt")
+    options = parser.parse_args()
+    tables = gymnasium.make_vec(ID, num_envs=128, autoreset_mode="Disabled", mask_in="obs")
+    env, size = GymWrapper(tables, categorical_action_encoding=True), tables.layout.size
+    seen = ["observation", "action_mask"]
+    logits = TensorDictModule(Network(size, 78), seen, ["logits"])
+    actor = ProbabilisticActor(
+        logits, ["logits"], distribution_class=Categorical, return_log_prob=True
+    )
+    critic = ValueOperator(Network(size, 1), ["observation"])
+    loss = ClipPPOLoss(actor, critic, entropy_coeff=0.01)
+    advantage = GAE(gamma=1.0, lmbda=0.95, value_network=critic)
+    optimizer = torch.optim.Adam(loss.parameters(), lr=3e-4)
+    end = time.time() + 60 * options.minutes
+    while time.time() < end:
+        with torch.no_grad(), set_exploration_type(ExplorationType.RANDOM):
+            rows = advantage(env.rollout(64, actor, break_when_any_done=False)).reshape(-1)
+        for part in torch.randperm(len(rows)).repeat(4).split(1024):
+            losses = loss(rows[part])
+            optimizer.zero_grad()
+            sum(value for name, value in losses.items() if name.startswith("loss_")).backward()
+            optimizer.step()
+    torch.save(logits.state_dict(), options.save)
+
+    @torch.no_grad()
+    def policy(observations, masks):
+        chances = logits.module(torch.from_numpy(observations), torch.from_numpy(masks))
+        return Categorical(logits=chances).sample().numpy()
+
+    tell("torchrl", policy, minutes=options.minutes)
+
+
+if __name__ == "__main__":
+    main()
