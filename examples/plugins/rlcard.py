@@ -1,10 +1,11 @@
 """RLCard: its DQN at a table with random players.
 
-pip install "nap_env[rlcard]" torch
-python -m examples.plugins.rlcard    # five minutes
+    pip install "nap_env[rlcard]" torch
+    python -m examples.plugins.rlcard    # five minutes
+
+What to know: docs/plugins.md.
 """
 
-import argparse
 import contextlib
 import os
 import time
@@ -14,28 +15,25 @@ import torch
 from rlcard.agents import DQNAgent, RandomAgent
 from rlcard.utils import reorganize
 
-from examples.plugins.strength import tell
+from examples.plugins.alike import parsed, tell
 from nap_env.adapters.rlcard import NapEnv
 
 
 def main():
     """Train, measure, save."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--minutes", type=float, default=5)
-    parser.add_argument("--save", default="build/rlcard.pt")
-    options = parser.parse_args()
+    options = parsed(__doc__, "rlcard.pt")
     torch.set_num_threads(1)
     env = NapEnv("standard", num_players=4, seed=0)
     agent = DQNAgent(
         num_actions=env.num_actions, state_shape=env.state_shape[0], mlp_layers=[128, 128],
         discount_factor=1.0, learning_rate=3e-4, epsilon_decay_steps=20_000, train_every=4,
     )  # fmt: skip
-    end, game = time.time() + 60 * options.minutes, 0
+    game = 0
     with (
         open(os.devnull, "w") as nowhere,
         contextlib.redirect_stdout(nowhere),
     ):  # it tells each loss
-        while time.time() < end:
+        while time.time() < options.end:
             seat = game % env.num_players  # it learns in every seat
             players = [RandomAgent(env.num_actions)] * env.num_players
             players[seat] = agent

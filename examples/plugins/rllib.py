@@ -1,10 +1,11 @@
 """RLlib: PPO of its new stack, one policy in all seats.
 
-pip install "nap_env[rllib]"
-python -m examples.plugins.rllib    # five minutes
+    pip install "nap_env[rllib]"
+    python -m examples.plugins.rllib    # five minutes
+
+What to know: docs/plugins.md.
 """
 
-import argparse
 import time
 from pathlib import Path
 
@@ -13,35 +14,22 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.tune import register_env
 
-from examples.plugins.strength import tell
+from examples.plugins.alike import parsed, tell
 from nap_env.adapters.rllib import MaskedTorchRLModule, env_creator
 
 
 def main():
     """Train, measure, save."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--minutes", type=float, default=5)
-    parser.add_argument("--save", default="build/rllib")
-    options = parser.parse_args()
-    end = time.time() + 60 * options.minutes
+    options = parsed(__doc__, "rllib")
     register_env("nap", env_creator)
-    config = (
-        PPOConfig()
-        .environment("nap", env_config={"rules": "standard", "num_players": 4})
-        .env_runners(num_env_runners=0)
-        .multi_agent(policies={"all"}, policy_mapping_fn=lambda *_, **__: "all")
-        .rl_module(rl_module_spec=RLModuleSpec(module_class=MaskedTorchRLModule))
-        .training(
-            train_batch_size_per_learner=2000,
-            minibatch_size=500,
-            num_epochs=4,
-            lr=1e-3,
-            gamma=1.0,
-            vf_clip_param=1000.0,
-        )  # fmt: skip
-    )
+    config = PPOConfig().environment("nap", env_config={"rules": "standard", "num_players": 4})
+    config.env_runners(num_env_runners=0)
+    config.multi_agent(policies={"all"}, policy_mapping_fn=lambda *_, **__: "all")
+    config.rl_module(rl_module_spec=RLModuleSpec(module_class=MaskedTorchRLModule))
+    config.training(train_batch_size_per_learner=2000, minibatch_size=500, num_epochs=4, lr=1e-3,
+                    gamma=1.0, vf_clip_param=1000.0)  # fmt: skip
     algorithm = config.build_algo()
-    while time.time() < end:
+    while time.time() < options.end:
         algorithm.train()
     algorithm.save_to_path(Path(options.save).absolute())
     module = algorithm.get_module("all")

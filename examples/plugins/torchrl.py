@@ -1,15 +1,15 @@
 """TorchRL: its PPO on many tables, against an agent.
 
-pip install "nap_env[torchrl]"
-python -m examples.plugins.torchrl    # five minutes against heuristic
+    pip install "nap_env[torchrl]"
+    python -m examples.plugins.torchrl    # five minutes against heuristic
+
+What to know: docs/plugins.md.
 """
 
-import argparse
 import time
 
 import gymnasium
 import torch
-from examples.plugins.strength import tell
 from tensordict.nn import TensorDictModule
 from torch import nn
 from torch.distributions import Categorical
@@ -17,6 +17,8 @@ from torchrl.envs import ExplorationType, GymWrapper, set_exploration_type
 from torchrl.modules import ProbabilisticActor, ValueOperator
 from torchrl.objectives import ClipPPOLoss
 from torchrl.objectives.value import GAE
+
+from examples.plugins.alike import parsed, tell
 
 ID = "nap_env:nap/Nap-v0"
 
@@ -36,10 +38,7 @@ class Network(nn.Sequential):
 
 def main():
     """Train, measure, save."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--minutes", type=float, default=5)
-    parser.add_argument("--save", default="build/torchrl.pt")
-    options = parser.parse_args()
+    options = parsed(__doc__, "torchrl.pt")
     tables = gymnasium.make_vec(ID, num_envs=128, autoreset_mode="Disabled", mask_in="obs")
     env, size = GymWrapper(tables, categorical_action_encoding=True), tables.layout.size
     seen = ["observation", "action_mask"]
@@ -51,8 +50,7 @@ def main():
     loss = ClipPPOLoss(actor, critic, entropy_coeff=0.01)
     advantage = GAE(gamma=1.0, lmbda=0.95, value_network=critic)
     optimizer = torch.optim.Adam(loss.parameters(), lr=3e-4)
-    end = time.time() + 60 * options.minutes
-    while time.time() < end:
+    while time.time() < options.end:
         with torch.no_grad(), set_exploration_type(ExplorationType.RANDOM):
             rows = advantage(env.rollout(64, actor, break_when_any_done=False)).reshape(-1)
         for part in torch.randperm(len(rows)).repeat(4).split(1024):

@@ -6,6 +6,7 @@ config.rl_module(rl_module_spec=RLModuleSpec(module_class=MaskedTorchRLModule))
 """
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 from nap_env import nap_v0
@@ -45,7 +46,7 @@ class MaskedTorchRLModule(TorchRLModule, ValueFunctionAPI):
         widths = [self.observation_space["observation"].shape[0], *config.get("hidden", (128, 128))]
 
         def network(outputs: int) -> nn.Sequential:
-            pairs = zip(widths, widths[1:], strict=False)
+            pairs = pairwise(widths)
             hidden = [layer for a, b in pairs for layer in (nn.Linear(a, b), nn.ReLU())]
             return nn.Sequential(*hidden, nn.Linear(widths[-1], outputs))
 

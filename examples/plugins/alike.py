@@ -1,11 +1,33 @@
-"""What a policy is worth, as every example here tells it: chips per 100 deals, one seat of four."""
+"""What the examples here do alike: their options, and what a policy wins, a seat of four."""
 
+import argparse
 import json
+import time
 from importlib.metadata import version
+from pathlib import Path
 
 import numpy as np
 
 from nap_env.envs.vector import NapVectorEnv
+
+
+def parsed(text, save, **more):
+    """Read the command line: `end`, the time to stop training at, `save`, `minutes` and more.
+
+    Args:
+        text: the docstring of an example.
+        save: where its network is written if nothing else is said.
+        **more: options by name, and what they are by default.
+    """
+    parser = argparse.ArgumentParser(description=text.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=5.0, help="to train for")
+    parser.add_argument("--save", default=f"build/{save}", help="file of the network")
+    for name, value in more.items():
+        parser.add_argument(f"--{name}", default=value, help=f"{value}, if nothing else is said")
+    options = parser.parse_args()
+    options.end = time.time() + 60 * options.minutes
+    Path(options.save).parent.mkdir(parents=True, exist_ok=True)
+    return options
 
 
 def against(name, policy, deals):
