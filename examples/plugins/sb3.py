@@ -39,8 +39,8 @@ def main():
     torch.set_num_threads(1)
     itself = options.opponents == "self"
     env = NapVecEnv(128, opponents=from_policy(policy) if itself else options.opponents)
-    model = MaskablePPO("MlpPolicy", env, n_steps=64, batch_size=1024, n_epochs=4, gamma=1.0,
-                        ent_coef=0.01, policy_kwargs={"net_arch": [128, 128]}, device="cpu")  # fmt: skip
+    how = {"n_steps": 64, "batch_size": 1024, "n_epochs": 4, "gamma": 1.0, "ent_coef": 0.01}
+    model = MaskablePPO("MlpPolicy", env, **how, policy_kwargs={"net_arch": [128, 128]})
     model.learn(10**9, callback=Until(options.end))
     model.save(options.save)
     model = MaskablePPO.load(options.save)
