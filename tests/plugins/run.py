@@ -43,9 +43,14 @@ def environment(name: str, folder: Path) -> Path:
 
 
 def tried(name: str, python: Path, folder: Path) -> dict[str, Any]:
-    """Run a library's tests; return its version, how many passed, and the share of chips."""
+    """Run a library's tests, slow ones too; return its version, how many passed, what they told.
+
+    `share` is the part of the paid chips that reached the rows of the seat that earned them,
+    `speed` how many times as fast the many tables are as the library's own way to have them.
+    """
     report = folder / f"{name}.xml"
-    command = [str(python), "-m", "pytest", f"tests/plugins/{name}", "-q", f"--junitxml={report}"]
+    command = [str(python), "-m", "pytest", f"tests/plugins/{name}", "-m", "", "-q"]
+    command += [f"--junitxml={report}"]
     done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
     if not report.exists():
         raise RuntimeError(f"{name}: {done.stdout}{done.stderr}")
@@ -63,14 +68,15 @@ def tried(name: str, python: Path, folder: Path) -> dict[str, Any]:
         "version": wanted.splitlines()[0].split("==")[1],
         "passed": passed,
         "tests": count["tests"],
-        "share": min(shares, default=None),
+        "share": told.get("share"),
+        "speed": told.get("speed"),
     }
 
 
 def learned(name: str, python: Path, minutes: float) -> dict[str, Any]:
-    """Run a library's example; return what it won of those whom it must beat."""
+    """Run a library's example; return what it won of those whom it should beat."""
     found: dict[str, Any] = {}
-    for other, arguments in LEARN.get(name, {}).items():
+    for other, arguments in LEARN.get(name, {"random": []}).items():
         command = [
             str(python),
             "-m",
@@ -89,12 +95,13 @@ def learned(name: str, python: Path, minutes: float) -> dict[str, Any]:
 def row(result: dict[str, Any]) -> str:
     """Return a line of the table."""
     share = "" if result["share"] is None else f"{result['share']:.0%}"
+    speed = "" if result["speed"] is None else f"{result['speed']:.0f} x"
     learns = ", ".join(
         f"{chips:+.0f} ± {half:.0f} {other}" for other, (chips, half) in result["learns"].items()
     )
     passed = f"{result['passed']}/{result['tests']}"
     return (
-        f"{result['library']:12}{result['version']:9}{passed:>7}{share:>7}"
+        f"{result['library']:12}{result['version']:9}{passed:>7}{share:>7}{speed:>7}"
         f"{result['seconds']:>9.0f}  {learns}"
     )
 
@@ -109,20 +116,29 @@ def main() -> int:
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     os.environ["RAY_DISABLE_METRICS_COLLECTION"] = "1"
-    print(f"{'library':12}{'version':9}{'passed':>7}{'share':>7}{'seconds':>9}  learns", flush=True)
+    print(
+        f"{'library':12}{'version':9}{'passed':>7}{'share':>7}{'speed':>7}{'seconds':>9}  learns",
+        flush=True,
+    )
     results = []
     for name in options.libraries or LIBRARIES:
         python = environment(name, options.folder)
         start = time.time()
         result = {"library": name, **tried(name, python, options.folder), "learns": {}}
         result["seconds"] = time.time() - start
+        won = learned(name, python, options.minutes if options.learn else 0.05)
         if options.learn:
-            result["learns"] = learned(name, python, options.minutes)
+            result["learns"] = won
         results.append(result)
         print(row(result), flush=True)
     print(json.dumps(results))
-    won = all(chips - half > 0 for one in results for chips, half in one["learns"].values())
-    return 0 if won and all(one["passed"] == one["tests"] for one in results) else 1
+    wins = [pair for one in results if one["library"] in LEARN for pair in one["learns"].values()]
+    return (
+        0
+        if all(chips > half for chips, half in wins)
+        and all(one["passed"] == one["tests"] for one in results)
+        else 1
+    )
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from time import process_time
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.evaluation import evaluate_policy
 from stable_baselines3.common.env_checker import check_env
 from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.vec_env import DummyVecEnv
 
 from nap_env.adapters.sb3 import NapVecEnv
 from nap_env.agents import from_policy
@@ -102,6 +104,27 @@ def test_it_trains_saves_and_predicts_without_an_illegal_action(tmp_path):
     assert masks[np.arange(16), actions].all()
     loaded.learn(256)
     evaluate_policy(loaded, env, n_eval_episodes=32)
+
+
+@pytest.mark.slow
+def test_it_is_ten_times_as_fast_as_single_environments_in_turn(record_property):
+    def rate(env, steps):
+        env.reset()
+        rng, spent = np.random.default_rng(0), 0.0
+        for step in range(steps + 10):
+            start = process_time()
+            masks = np.stack(env.env_method("action_masks"))
+            spent += (process_time() - start) * (step >= 10)
+            actions = choose(masks, rng)
+            start = process_time()
+            env.step(actions)
+            spent += (process_time() - start) * (step >= 10)
+        return steps * env.num_envs / spent
+
+    single = DummyVecEnv([lambda: NapEnv(flat_obs=True, opponents="random")] * 64)
+    ratio = rate(NapVecEnv(64, opponents="random"), 1000) / rate(single, 100)
+    record_property("speed", ratio)
+    assert ratio >= 10
 
 
 @pytest.mark.filterwarnings("error:.*an illegal action")

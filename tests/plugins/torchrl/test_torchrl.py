@@ -1,5 +1,7 @@
 """TorchRL's wrappers of both kinds of environments, and rewards put where they belong."""
 
+from time import process_time
+
 import gymnasium
 import pytest
 import torch
@@ -88,3 +90,21 @@ def test_a_masked_policy_plays_saves_and_loads_without_an_illegal_action(tmp_pat
     assert rollout["action_mask"].gather(-1, rollout["action"].unsqueeze(-1)).all()
     assert rollout["next", "done"].sum() > 8
     assert rollout["next", "reward"].any()
+
+
+@pytest.mark.slow
+def test_many_tables_are_twenty_times_as_fast_as_the_wrapper_of_one(table, record_property):
+    def rate(env, steps, policy=None):
+        env.rollout(5, policy, break_when_any_done=False)
+        start = process_time()
+        env.rollout(steps, policy, break_when_any_done=False)
+        return steps * env.batch_size.numel() / (process_time() - start)
+
+    arguments = {"autoreset_mode": "Disabled", "mask_in": "obs", "opponents": "random"}
+    tables = GymWrapper(
+        gymnasium.make_vec(ID, num_envs=256, **arguments), categorical_action_encoding=True
+    )
+    first = TensorDictModule(lambda mask: mask.argmax(-1), ["action_mask"], ["action"])
+    ratio = rate(tables, 200, first) / rate(table, 400)
+    record_property("speed", ratio)
+    assert ratio >= 20
