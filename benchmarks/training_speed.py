@@ -15,8 +15,6 @@ from threading import Lock
 from time import perf_counter
 from typing import Any
 
-import gymnasium
-import numpy as np
 import torch
 import tyro
 
@@ -131,56 +129,8 @@ def peer_row(options: Options, minibatch: int) -> dict[str, Any]:
     """Train MaskablePPO of sb3-contrib with the same network, one seat against random players."""
     from sb3_contrib import MaskablePPO  # type: ignore[import-not-found]
     from stable_baselines3.common.callbacks import BaseCallback  # type: ignore[import-not-found]
-    from stable_baselines3.common.vec_env import VecEnv  # type: ignore[import-not-found]
 
-    class Tables(VecEnv):  # type: ignore[misc]
-        """Our vector environment as stable-baselines3 wants it."""
-
-        def __init__(self) -> None:
-            self._env = gymnasium.make_vec(
-                "nap_env:nap/Nap-v0",
-                num_envs=PEER_ENVS,
-                rules=options.rules,
-                num_players=options.players,
-                autoreset_mode="SameStep",
-                flat_obs=True,
-                mask_in="info",
-            )
-            super().__init__(
-                PEER_ENVS, self._env.single_observation_space, self._env.single_action_space
-            )
-
-        def reset(self) -> Any:
-            seen, self._info = self._env.reset(seed=options.seed)
-            return seen
-
-        def step_async(self, actions: Any) -> None:
-            self._actions = actions
-
-        def step_wait(self) -> Any:
-            seen, rewards, ended, cut, self._info = self._env.step(self._actions)
-            return seen, rewards.astype(np.float32), ended | cut, [{} for _ in range(PEER_ENVS)]
-
-        def env_method(self, method_name: str, *_: Any, **__: Any) -> list[Any]:
-            assert method_name == "action_masks"
-            return list(self._info["action_mask"])
-
-        def has_attr(self, attr_name: str) -> bool:
-            return attr_name == "action_masks"
-
-        def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-            if attr_name != "render_mode":
-                raise AttributeError(attr_name)
-            return [None] * PEER_ENVS
-
-        def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
-            raise AttributeError(attr_name)
-
-        def env_is_wrapped(self, wrapper_class: Any, indices: Any = None) -> list[bool]:
-            return [False] * PEER_ENVS
-
-        def close(self) -> None:
-            self._env.close()
+    from nap_env.adapters.sb3 import NapVecEnv
 
     class Clock(BaseCallback):  # type: ignore[misc]
         """Counts whole iterations after the first one, until the time is up."""
@@ -201,7 +151,7 @@ def peer_row(options: Options, minibatch: int) -> dict[str, Any]:
     torch.set_num_threads(options.threads)
     model = MaskablePPO(
         "MlpPolicy",
-        Tables(),
+        NapVecEnv(PEER_ENVS, rules=options.rules, num_players=options.players, opponents="random"),
         n_steps=PEER_STEPS,
         batch_size=minibatch,
         n_epochs=2,

@@ -17,11 +17,12 @@ Creation
     env = pettingzoo.make("aec", "nap/nap-v0", rules="pub", num_players=5)
     env = pettingzoo.make("parallel", "nap/nap-v0", ...)
 
-All take the same arguments:
+All take the same arguments, and all but `raw_env` one more, `illegal`:
 
 $signature
 
 $arguments
+$illegal
 
 `gymnasium.make("nap_env:nap/Nap-v0")` is the same game for one learner
 among opponents, see `nap_env.envs.single` and, for many tables at once,
@@ -72,8 +73,8 @@ stands, `env.layout.slice(name, seat)` gives it. With
 `observation_layout="full"` all rules and numbers of players share one
 layout. `state()` is the observations of all seats, one after the other.
 
-`infos[agent]` has `action_mask`, `scores` (chips that each seat has won in
-the match so far) and `pool`, both exact.
+`infos[agent]` has `scores` (chips that each seat has won in the match so
+far) and `pool`, both exact.
 
 Actions
 =======
@@ -90,16 +91,17 @@ the bid's name.
 Masks
 =====
 
-The mask is int8, 1 for a legal action. It is in the observation and in
-`infos[agent]`, or in one of them (`mask_in`; TorchRL's wrapper wants it in
-one place). That of an agent which is not to move, or has ended, is all
-zero.
+The mask is int8, 1 for a legal action. It is in the observation, or in
+`infos[agent]`, or in both (`mask_in`). That of an agent which is not to
+move, or has ended, is all zero.
 
 In `env` and `parallel_env` an illegal action ends the game: all agents are
-terminated, the offender's reward is -1 and that of the others 0. In
-`raw_env` it raises `IllegalActionError`, which says why and what is legal,
-and changes nothing. What is not in the action space raises
-`OutOfBoundsError` in all of them.
+terminated, and the offender's reward is what the dearest bid costs at
+single stakes, so that it is never cheaper than to play: in `standard` at
+four $price. With `illegal="random"` a random legal action is played in its
+place. Either warns, once in a process. In `raw_env` it raises
+`IllegalActionError`, which says why and what is legal, and changes nothing.
+What is not in the action space raises `OutOfBoundsError` in all of them.
 
 Rewards
 =======
@@ -155,7 +157,7 @@ from nap_env.envs.parallel import NapParallelEnv as parallel_env
 from nap_env.game import Game
 from nap_env.observation import FIELDS, layout
 from nap_env.presets import PRESETS, overview
-from nap_env.rules import Rules
+from nap_env.rules import Rules, rules_table
 
 __all__ = ["env", "parallel_env", "raw_env"]
 
@@ -167,6 +169,8 @@ def _page(template: str) -> str:
     """Return the page with what the code says in the places that are left open for it."""
     sections = inspect.cleandoc(raw_env.__init__.__doc__ or "").split("\n\n")
     arguments = next(section for section in sections if section.startswith("Args:"))
+    more = inspect.cleandoc(env.__init__.__doc__ or "").partition("    illegal: ")
+    illegal = f"    illegal: {more[2].partition('    **kwargs')[0].rstrip()}"
     numbered = [f"{number} {name}" for number, name in enumerate(ACTIONS)]
     actions = []
     for kind, names in (("cards", CARDS), ("calls", CALLS), ("suits", SUIT_NAMES), ("bids", BIDS)):
@@ -176,6 +180,8 @@ def _page(template: str) -> str:
     return Template(template).substitute(
         signature=_signature(),
         arguments=arguments.removeprefix("Args:\n"),
+        illegal=illegal,
+        price=-int(rules_table(PRESETS["standard"], 4)["illegal_price"][0]),
         num_actions=NUM_ACTIONS,
         size=layout(PRESETS["standard"], 4).size,
         fields="\n".join(_filled(f"    {f.name:17}{f.size:2}  ", f.meaning) for f in FIELDS),

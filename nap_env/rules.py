@@ -772,6 +772,7 @@ TABLE = np.dtype(
         ("target", _I8),  # score that ends a match, or 0: none does
         ("chips", _I8),  # that each player starts with, 0: no limit to what he can pay
         ("max_deals", _I8),
+        ("illegal_price", _I8),  # chips that an illegal action costs, where one ends the match
     ],
     align=True,
 )
@@ -860,6 +861,8 @@ def _rules_table(rules: Rules, num_players: int) -> npt.NDArray[np.void]:
     row["max_deals"] = rules.max_deals
     _fill_bids(row, rules, num_players)
     row["early_stop"] = rules.stops_early
+    # As much as a bid can cost, else learners would find it cheaper than to play.
+    row["illegal_price"] = max(bid.lose for bid in rules.all_bids) * rules.stake * (num_players - 1)
     table.flags.writeable = False
     return table
 

@@ -18,6 +18,7 @@ from pettingzoo import AECEnv
 from nap_env.actions import NUM_ACTIONS, IllegalActionError
 from nap_env.cards import NUM_CARDS
 from nap_env.envs.form import Form
+from nap_env.envs.illegal import plays_on, warn_of_illegal_action
 from nap_env.game import (
     CUT_OFF,
     DEAL_OVER,
@@ -74,11 +75,11 @@ class RawNapEnv(Cloneable, AECEnv):  # type: ignore[misc]
     `nap_env.observation.FIELDS`, what the actions mean is
     `nap_env.actions.ACTIONS`. `infos[agent]` holds
 
-    * `action_mask`: int8 (A,);
     * `scores`: chips that each seat, from seat 0 on, has won in the match
       so far;
     * `pool`: chips in the pool (the observation has these numbers cut off
-      at the ends of int8).
+      at the ends of int8);
+    * `action_mask`: int8 (A,), if `mask_in` says so.
 
     The mask of an agent that is not to move is all zero. Every array is
     new: none changes later, and changing one does not change the game.
@@ -117,7 +118,7 @@ class RawNapEnv(Cloneable, AECEnv):  # type: ignore[misc]
         num_players: int = 4,
         *,
         options: Mapping[str, Any] | None = None,
-        mask_in: str = "both",
+        mask_in: str | None = None,
         flat_obs: bool = False,
         observation_layout: str = "fixed",
         render_mode: str | None = None,
@@ -129,8 +130,8 @@ class RawNapEnv(Cloneable, AECEnv):  # type: ignore[misc]
             rules: a preset's name, or rules.
             num_players: players at the table.
             options: changes to the rules, as in a deal record.
-            mask_in: where the action mask is: in the observation (`obs`),
-                in the info, or `both`.
+            mask_in: where the action mask is: in the observation (`obs`,
+                unless it is flat), in the `info`, or in `both`.
             flat_obs: the observation is the plain int8 array, and the mask
                 is in the info only.
             observation_layout: `fixed` for these rules and players, or
@@ -506,16 +507,37 @@ class RawNapEnv(Cloneable, AECEnv):  # type: ignore[misc]
 class NapEnv(RawNapEnv):
     """A table of Nap at which an illegal action ends the episode for all.
 
-    Every agent is terminated; the offender's reward is -1, that of the
-    others 0.
+    Every agent is terminated. The offender pays as much as the dearest
+    bid can cost at single stakes, which the others do not get.
     """
 
+    def __init__(self, *args: Any, illegal: str = "terminate", **kwargs: Any) -> None:
+        """Set the table; `reset` deals.
+
+        Args:
+            *args: those of `RawNapEnv`.
+            illegal: what an illegal action does: `terminate` ends the
+                episode, at `random` a random legal action is played
+                instead. Either warns once.
+            **kwargs: those of `RawNapEnv`.
+
+        Raises:
+            ValueError: an argument that is not allowed.
+        """
+        super().__init__(*args, **kwargs)
+        self._plays_on = plays_on(illegal)
+
     def _refuse(self, action: int) -> None:
+        warn_of_illegal_action(self._plays_on)
+        if self._plays_on:
+            self.step(self._game.random_action())
+            return
+        price = int(self._desk["rules"]["illegal_price"][0])
         # The deal stands as it is, but nobody may go on with it.
         self._games["legal"] = 0
         self._games["legal_bids"] = 0
         self._moved = True
         offender = self.agent_selection
         self._cumulative_rewards[offender] = 0
-        self._pay([-int(agent == offender) for agent in self.agents])
+        self._pay([-price if agent == offender else 0 for agent in self.agents])
         self._end(truncated=False)

@@ -20,19 +20,21 @@ class Form:
         space: of one seat's observation.
     """
 
-    def __init__(self, size: int, mask_in: str, flat_obs: bool) -> None:
+    def __init__(self, size: int, mask_in: str | None, flat_obs: bool) -> None:
         """Choose a form.
 
         Args:
             size: K, entries of an observation.
-            mask_in: `both`, `obs` or `info`.
+            mask_in: `both`, `obs` or `info`; None: `obs`, or `info` of a plain array.
             flat_obs: the observation is the plain array.
 
         Raises:
             ValueError: another `mask_in`, or one for which a plain array has no place.
         """
-        one_of("mask_in", mask_in, MASK_IN)
         flat_obs = flag("flat_obs", flat_obs)
+        if mask_in is None:
+            mask_in = "info" if flat_obs else "obs"
+        one_of("mask_in", mask_in, MASK_IN)
         if flat_obs and mask_in == "obs":
             raise ValueError(
                 "mask_in='obs' with flat_obs=True: a plain array has no place for the mask; "

@@ -32,10 +32,9 @@ class NapParallelEnv(Cloneable, ParallelEnv):  # type: ignore[misc]
 
     The match ends for all agents in the same step, in which all of them are
     still given what the table looks like, with masks that are all zero;
-    from then on `agents` is empty. An illegal action ends it too: everybody
-    is terminated, the offender's reward is -1 and that of the others 0.
-    Observations, infos and copies are as in `NapEnv`, whose arguments the
-    constructor takes.
+    from then on `agents` is empty. Observations, infos, copies and what an
+    illegal action does are as in `NapEnv`, whose arguments the constructor
+    takes.
 
     Attributes:
         rules, num_players: as they say.

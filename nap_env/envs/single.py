@@ -20,7 +20,7 @@ from nap_env.envs.vector import (
     DECIDES,
     MOVES,
     STANDS,
-    Player,
+    Opponents,
     Tables,
 )
 from nap_env.game import Cloneable, hash_seed
@@ -44,14 +44,16 @@ class NapEnv(Cloneable, gymnasium.Env[Any, Any]):
 
     The reward is what the learner's chips changed since its last decision. Chips change hands when
     a deal ends: `pool_start` comes with the first deal of a match, the shares of the pool with the
-    last one. An illegal action ends the episode with a reward of -1. Deals in which the learner has
-    no decision (a dealer who sits out) are played to their end without it; if a whole match goes by
-    so, the next one begins within the same `reset`.
+    last one. An illegal action ends the episode, and costs what the dearest bid of the rules costs
+    at single stakes. Deals in which the learner has no decision (a dealer who sits out) are played
+    to their end without it; if a whole match goes by so, the next one begins within the same
+    `reset`.
 
     An opponent is a name for `nap_env.agents.make`, or an agent, see `nap_env.agents.Agent`:
     `agents.from_policy` makes one of a function of observations int8 (n, K) and action masks int8
-    (n, 78), here of one row. Shipped agents draw from the game's own random stream. An EnvSpec with
-    an agent that is not a name cannot be turned into JSON.
+    (n, 78), here of one row. A mixture `{"heuristic": 3, "random": 1}` gives players weights; one
+    of them is drawn for each match and seat. Shipped agents draw from the game's own random stream.
+    An EnvSpec with an agent that is not a name cannot be turned into JSON.
 
     Every array is new. `copy.deepcopy` and `pickle` keep the whole game.
 
@@ -69,12 +71,13 @@ class NapEnv(Cloneable, gymnasium.Env[Any, Any]):
         self,
         rules: str | Rules | Mapping[str, Any] = "standard",
         num_players: int = 4,
-        opponents: Player | Sequence[Player] = "random",
+        opponents: Opponents | Sequence[Opponents] = "heuristic",
         seat: int | None = None,
         *,
         options: Mapping[str, Any] | None = None,
         mask_in: str = "both",
         flat_obs: bool = False,
+        illegal: str = "terminate",
         observation_layout: str = "fixed",
         render_mode: str | None = None,
         reveal: bool = False,
@@ -84,12 +87,14 @@ class NapEnv(Cloneable, gymnasium.Env[Any, Any]):
         Args:
             rules: a preset's name, or rules, or the mapping that an EnvSpec makes of rules.
             num_players: P, players at the table.
-            opponents: one player for all other seats, or a list of one for each, clockwise from
-                the learner's left.
+            opponents: a player or a mixture for all other seats, or a list of one for each,
+                clockwise from the learner's left.
             seat: the learner's seat, None draws one for each match.
             options: changes to the rules, as in a deal record.
             mask_in: where the action mask is: in the observation (`obs`), in the info, or `both`.
             flat_obs: the observation is the plain int8 array, and the mask is in the info only.
+            illegal: what an illegal action does: `terminate` ends the episode at a price, at
+                `random` a random legal action is played instead. Either warns once.
             observation_layout: `fixed` for these rules and players, or `full`, one for all.
             render_mode: None, or what `render` does: `ansi` returns text, `svg` a picture for
                 notebooks, `rgb_array` one of pixels, `human` shows it in a window, which `reset`
@@ -101,7 +106,9 @@ class NapEnv(Cloneable, gymnasium.Env[Any, Any]):
             ModuleNotFoundError: pictures are asked for, and pygame is not installed.
         """
         self._screen = Screen(render_mode)
-        self._tables = Tables(1, rules, num_players, opponents, seat, options, observation_layout)
+        self._tables = Tables(
+            1, rules, num_players, opponents, seat, options, illegal, observation_layout
+        )
         self._form = Form(self._tables.layout.size, mask_in, flat_obs)
         self._reveal = flag("reveal", reveal)
         self.render_mode = render_mode

@@ -1,9 +1,10 @@
 """Nap as a native Gymnasium vector environment: many tables, at each of which one seat learns."""
 
+import math
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any, NamedTuple, NoReturn
 
-import gymnasium
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
@@ -20,6 +21,7 @@ from nap_env.engine.settle import reward_of
 from nap_env.engine.state import OVER, draw, new_games, prefetch_step, seed_game
 from nap_env.engine.step import advance, is_legal, next_deal, random_action
 from nap_env.envs.form import Form
+from nap_env.envs.illegal import plays_on, warn_of_illegal_action
 from nap_env.game import (
     Cloneable,
     Game,
@@ -38,6 +40,9 @@ from nap_env.words import names_arguments
 
 Player = str | Agent
 """A name for `nap_env.agents.make`, or an agent; `agents.from_policy` makes one of a function."""
+
+Opponents = Player | Mapping[Player, float]
+"""Who plays a seat: a player, or players with weights, one of which is drawn for each match."""
 
 Ints = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.bool_]
@@ -62,19 +67,30 @@ LEARNER = np.dtype(
         ("reward", np.int64),  # what its chips changed since its last decision
         ("earned", np.int64),  # what they changed before its first one
         ("truncated", np.int64),  # the match was cut off
+        ("players", np.int64, MAX_SEATS - 1),  # of this match, clockwise from its left, by number
     ],
     align=True,
 )
 """The record of one table's learner."""
 
+MOST_MIXED = 16
+"""Most players in a mixture."""
+CHANCES = 2**32
+"""In so many equal chances a mixture is divided."""
+
 SEATING = np.dtype(
     [
         ("drawn", np.int64),  # the learner's seat is drawn for each match
-        ("players", np.int64, MAX_SEATS - 1),  # clockwise from the learner's left, by number
+        # Clockwise from the learner's left: who may sit there, by number, and his chances in
+        # CHANCES with those before him.
+        ("players", np.int64, (MAX_SEATS - 1, MOST_MIXED)),
+        ("chances", np.int64, (MAX_SEATS - 1, MOST_MIXED)),
+        ("plays_on", np.int64),  # instead of an illegal action a random one is played
+        ("illegal", np.int64),  # illegal actions taken by learners
     ],
     align=True,
 )
-"""The record of who sits where, at all tables."""
+"""The record of what holds for all tables."""
 
 
 def _mask_of(dense_mask: npt.NDArray[np.uint64]) -> npt.NDArray[np.int8]:
@@ -143,9 +159,16 @@ def _clear(g, rules):
 
 @kernel
 def _sit(g, rules, learner, seating):
-    """Give the learner its seat for a new match."""
+    """Give the learner its seat and its opponents for a new match."""
     if seating["drawn"] != 0:
         learner["seat"] = draw(g, rules["num_players"])
+    for place in range(rules["num_players"] - 1):
+        which = 0
+        if seating["chances"][place, 0] < CHANCES:
+            drawn = draw(g, CHANCES)
+            while drawn >= seating["chances"][place, which]:
+                which += 1
+        learner["players"][place] = seating["players"][place, which]
 
 
 @kernel
@@ -162,27 +185,30 @@ def _begin(g, rules, learner, seating):
 
 
 @kernel
-def _decide(g, learner, action):
-    """Let the learner decide; return whether the action is legal. If not, its episode is over."""
+def _decide(g, rules, learner, seating, action):
+    """Let the learner decide; return what it plays, or -1 if an illegal action ends its episode."""
     learner["new"] = 0
     learner["reward"] = 0
     learner["earned"] = 0
     if is_legal(g, action):
-        return True
+        return action
+    seating["illegal"] += 1
+    if seating["plays_on"] != 0:
+        return random_action(g)
     g["legal"] = 0
     g["legal_bids"] = 0
-    learner["reward"] = -1
+    learner["reward"] = -rules["illegal_price"]
     learner["status"] = ENDED
-    return False
+    return np.int64(-1)
 
 
 @kernel
-def _player(g, rules, learner, seating):
+def _player(g, rules, learner):
     """Return the player of the seat to move, an opponent."""
     place = g["seat"] - learner["seat"] - 1
     if place < 0:
         place += rules["num_players"]
-    return seating["players"][place]
+    return learner["players"][place]
 
 
 @kernel
@@ -210,7 +236,7 @@ def _play_on(g, rules, learner, seating, action):
         if g["seat"] == learner["seat"]:
             learner["status"] = DECIDES
             return
-        player = _player(g, rules, learner, seating)
+        player = _player(g, rules, learner)
         if player >= 0:
             learner["status"] = WAITS
             return
@@ -265,7 +291,9 @@ def _play(
                 _begin(g, rules, learner, seating)
             else:
                 action = actions[i]
-                plays = g["seat"] != learner["seat"] or _decide(g, learner, action)
+                if g["seat"] == learner["seat"]:
+                    action = _decide(g, rules, learner, seating, action)
+                    plays = action >= 0
             if plays:
                 _play_on(g, rules, learner, seating, action)
             if learner["status"] == WAITS:
@@ -327,8 +355,19 @@ def _first_illegal(games, rows, actions):
     return -1
 
 
-WATCHED_PLAYS = 100
-"""In so many, whoever does not look at the mask takes an illegal action."""
+def _mixed(mixture: Mapping[Player, float]) -> tuple[list[Player], list[int]]:
+    """Return the players of a mixture, and the chances in CHANCES of each with those before it.
+
+    Raises:
+        ValueError: too few or too many players, or weights that are no weights.
+    """
+    if not 1 <= len(mixture) <= MOST_MIXED:
+        raise ValueError(f"opponents={mixture!r}: a mixture has 1 to {MOST_MIXED} players")
+    for player, weight in mixture.items():
+        if isinstance(weight, bool) or not isinstance(weight, Real) or not 0 < weight < math.inf:
+            raise ValueError(f"opponents: weight {weight!r} of {player!r}: a number above 0")
+    shares = np.cumsum([float(weight) for weight in mixture.values()])
+    return [*mixture], [*(CHANCES * (shares[:-1] / shares[-1])).astype(int).tolist(), CHANCES]
 
 
 class Tables:
@@ -348,9 +387,10 @@ class Tables:
         count: int,
         rules: str | Rules | Mapping[str, Any],
         num_players: int,
-        opponents: Player | Sequence[Player],
+        opponents: Opponents | Sequence[Opponents],
         seat: int | None,
         options: Mapping[str, Any] | None,
+        illegal: str,
         observation_layout: str,
         threads: int = 1,
     ) -> None:
@@ -366,10 +406,10 @@ class Tables:
         self.learners["status"] = WAITS
         self._seating = np.zeros(1, SEATING)
         self._seating["drawn"] = seat is None
+        self._plays_on = self._seating["plays_on"] = plays_on(illegal)
         if seat is not None:
             self._check_seat(seat)
             self.learners["seat"] = seat
-        self._watched_plays = WATCHED_PLAYS
         self._actions = np.zeros(count, np.int64)
         self._threads = Threads(threads)
         self._parts = self._threads.parts(count)
@@ -391,26 +431,30 @@ class Tables:
                 f"seat={seat!r}: as first_dealer it sits out in every match; the others are allowed"
             )
 
-    def _seat_players(self, opponents: Player | Sequence[Player]) -> None:
-        """Give every opponent's place the number of its player."""
+    def _seat_players(self, opponents: Opponents | Sequence[Opponents]) -> None:
+        """Give every opponent's place the numbers and chances of its players."""
         others = self.num_players - 1
-        if isinstance(opponents, str) or callable(opponents):
+        if isinstance(opponents, str | Mapping) or callable(opponents):
             opponents = [opponents] * others
         if not isinstance(opponents, list | tuple) or len(opponents) != others:
             raise ValueError(f"opponents={opponents!r}: one player, or a list of {others}")
         self._players: list[Agent] = []
-        numbers = self._seating["players"][0]
-        known: dict[str | int, int] = {}
-        for place, player in enumerate(opponents):
-            if not isinstance(player, str) and not callable(player):
-                raise ValueError(f"opponents: {player!r}: a name or an agent is allowed")
-            key = player if isinstance(player, str) else id(player)
-            if key in _COMPILED:
-                numbers[place] = _COMPILED[key]
-                continue
-            numbers[place] = known.setdefault(key, len(known))
-            if len(known) > len(self._players):
-                self._players.append(self._made(player))
+        known = dict(_COMPILED)
+        for place, one in enumerate(opponents):
+            players, chances = _mixed(one) if isinstance(one, Mapping) else ([one], [CHANCES])
+            numbers = [self._number(player, known) for player in players]
+            self._seating["players"][0, place, : len(numbers)] = numbers
+            self._seating["chances"][0, place, : len(numbers)] = chances
+
+    def _number(self, player: Player, known: dict[str | int, int]) -> int:
+        """Return the number of a player, who sits down if he is not known yet."""
+        if not isinstance(player, str) and not callable(player):
+            raise ValueError(f"opponents: {player!r}: a name or an agent is allowed")
+        key = player if isinstance(player, str) else id(player)
+        if key not in known:
+            known[key] = len(self._players)
+            self._players.append(self._made(player))
+        return known[key]
 
     def _made(self, player: Player) -> Agent:
         try:
@@ -490,18 +534,9 @@ class Tables:
         while self._play(show_all):
             self._ask()
             show_all = False
-        if self._watched_plays:
-            self._watch()
-
-    def _watch(self) -> None:
-        """Warn, once, if a learner has just taken an illegal action."""
-        self._watched_plays -= 1
-        if ((self.status == ENDED) & (self.games["phase"] != OVER)).any():
-            self._watched_plays = 0
-            gymnasium.logger.warn(
-                "an illegal action has ended a match with a reward of -1: choose among the legal "
-                "ones, which action_masks() and info['action_mask'] tell; see docs/ways-in.md"
-            )
+        if self._seating["illegal"][0]:
+            self._seating["illegal"] = 0
+            warn_of_illegal_action(self._plays_on)
 
     def _play(self, show_all: bool) -> int:
         """Play on, and return the number of tables that wait for opponents."""
@@ -525,7 +560,7 @@ class Tables:
         """Ask the opponents for the actions that tables wait for, each player once."""
         rows = np.flatnonzero(self.status == WAITS)
         places = (self.games["seat"][rows] - self.learners["seat"][rows] - 1) % self.num_players
-        numbers = self._seating["players"][0][places]
+        numbers = self.learners["players"][rows, places]
         for number in np.unique(numbers):
             asked = rows[numbers == number]
             self._actions[asked] = self._answers(self._players[number], asked)
@@ -600,7 +635,7 @@ class NapVectorEnv(Cloneable, VectorEnv[Any, Any, npt.NDArray[Any]]):
         num_envs: int = 1,
         rules: str | Rules | Mapping[str, Any] = "standard",
         num_players: int = 4,
-        opponents: Player | Sequence[Player] = "random",
+        opponents: Opponents | Sequence[Opponents] = "heuristic",
         seat: int | None = None,
         *,
         options: Mapping[str, Any] | None = None,
@@ -608,6 +643,7 @@ class NapVectorEnv(Cloneable, VectorEnv[Any, Any, npt.NDArray[Any]]):
         copy: bool = True,
         mask_in: str = "both",
         flat_obs: bool = False,
+        illegal: str = "terminate",
         observation_layout: str = "fixed",
         threads: int = 1,
         render_mode: str | None = None,
@@ -619,14 +655,16 @@ class NapVectorEnv(Cloneable, VectorEnv[Any, Any, npt.NDArray[Any]]):
             num_envs: N, number of tables.
             rules: a preset's name, or rules, or the mapping that an EnvSpec makes of rules.
             num_players: P, players at each table.
-            opponents: one player for all other seats, or a list of one for each, clockwise from
-                the learner's left.
+            opponents: a player or a mixture for all other seats, or a list of one for each,
+                clockwise from the learner's left.
             seat: the learner's seat, None draws one for each match.
             options: changes to the rules, as in a deal record.
             autoreset_mode: `NextStep`, `SameStep` or `Disabled`.
             copy: whether the arrays that are returned are new.
             mask_in: where the action mask is: in the observation (`obs`), in the info, or `both`.
             flat_obs: the observation is the plain int8 array, and the mask is in the info only.
+            illegal: what an illegal action does: `terminate` ends the episode at a price, at
+                `random` a random legal action is played instead. Either warns once.
             observation_layout: `fixed` for these rules and players, or `full`, one for all.
             threads: play on so many threads, which pays from some thousand tables on. The games
                 are the same with any number.
@@ -643,18 +681,26 @@ class NapVectorEnv(Cloneable, VectorEnv[Any, Any, npt.NDArray[Any]]):
             one_of("autoreset_mode", autoreset_mode, [mode.value for mode in AutoresetMode])
         self._screen = Screen(render_mode, RENDER_MODES)
         self._tables = Tables(
-            num_envs, rules, num_players, opponents, seat, options, observation_layout, threads
+            num_envs,
+            rules,
+            num_players,
+            opponents,
+            seat,
+            options,
+            illegal,
+            observation_layout,
+            threads,
         )
         self._form = Form(self._tables.layout.size, mask_in, flat_obs)
-        self._mode = AutoresetMode(autoreset_mode)
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
         self._copy = flag("copy", copy)
         self._reveal = flag("reveal", reveal)
-        self.metadata = {**self.metadata, "autoreset_mode": self._mode}
+        self.metadata = {**self.metadata, "autoreset_mode": self.autoreset_mode}
         self.render_mode = render_mode
         self.rules, self.num_players = self._tables.rules, self._tables.num_players
         self.layout = self._tables.layout
         self.num_envs = num_envs
-        self._restarts = self._mode is not AutoresetMode.DISABLED
+        self._restarts = self.autoreset_mode is not AutoresetMode.DISABLED
         self._every = np.ones(self.num_envs, np.bool_)
         self.single_observation_space = self._form.space
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
@@ -728,7 +774,7 @@ class NapVectorEnv(Cloneable, VectorEnv[Any, Any, npt.NDArray[Any]]):
     ]:
         """Let the learners take their actions, and play on until they are to move again.
 
-        An illegal action ends its match: the reward is -1, and the row is terminated.
+        An illegal action ends its match and is paid for, and the row is terminated.
 
         Args:
             actions: integers (N,), of any integer type. That of a row which begins anew
@@ -753,7 +799,10 @@ class NapVectorEnv(Cloneable, VectorEnv[Any, Any, npt.NDArray[Any]]):
         told = tables.told
         infos: dict[str, Any] = {}
         rewards, terminated, truncated = told.rewards, told.terminated, told.truncated
-        if self._mode is AutoresetMode.SAME_STEP and (ended := terminated | truncated).any():
+        if (
+            self.autoreset_mode is AutoresetMode.SAME_STEP
+            and (ended := terminated | truncated).any()
+        ):
             infos = self._final(ended)
             # What comes next is written over what has been told.
             rewards, terminated, truncated = rewards.copy(), terminated.copy(), truncated.copy()

@@ -23,7 +23,11 @@ from nap_env import Batch, IllegalActionError, nap_v0
 from nap_env.actions import ACTIONS, NUM_ACTIONS, action_id
 from nap_env.cards import CARDS, card_id
 from nap_env.envs.aec import OrderError, OutOfBoundsError
+from nap_env.envs.illegal import warn_of_illegal_action
 from nap_env.rules import PRESETS
+
+# Tests that take illegal actions mean to.
+pytestmark = pytest.mark.filterwarnings("ignore:.*an illegal action")
 
 with warnings.catch_warnings():
     # It imports a game of its own in a way that it has deprecated.
@@ -90,6 +94,11 @@ def play_on(env, rng, steps=10**6):
     return seen, env.rewards, env.state().tobytes(), env.record()
 
 
+def dearest(env):
+    """What the dearest bid costs at single stakes: so much to each opponent."""
+    return (env.num_players - 1) * env.rules.stake * max(bid.lose for bid in env.rules.bids)
+
+
 def illegal_action(env):
     mask = env.observe(env.agent_selection)["action_mask"]
     return int(np.flatnonzero(mask == 0)[0])
@@ -148,18 +157,22 @@ def test_full_layout_is_one_for_all_rules_and_players():
 @both
 def test_mask_is_where_mask_in_says(factory):
     seen = {}
-    for key, where in (("both", {}), ("obs", {"mask_in": "obs"}), ("info", {"mask_in": "info"})):
+    cases = {"default": {}, "flat": {"flat_obs": True}}
+    cases |= {where: {"mask_in": where} for where in ("both", "obs", "info")}
+    for key, where in cases.items():
         env = factory(**where)
         env.reset(seed=1)
         observation, *_, info = env.last()
         seen[key] = ("action_mask" in observation, "action_mask" in info)
         assert env.observation_space("player_0").contains(observation)
-    assert seen == {"both": (True, True), "obs": (True, False), "info": (False, True)}
+    obs, info = (True, False), (False, True)
+    wanted = {"default": obs, "both": (True, True), "obs": obs, "info": info, "flat": info}
+    assert seen == wanted
 
 
 @both
 def test_flat_observation_is_the_plain_array(factory):
-    flat, full = factory(flat_obs=True), factory()
+    flat, full = factory(flat_obs=True), factory(mask_in="both")
     flat.reset(seed=1)
     full.reset(seed=1)
     observation, *_, info = flat.last()
@@ -410,7 +423,7 @@ def test_what_is_no_action_is_refused(factory, action):
 
 @every_preset
 def test_illegal_action_ends_the_game_for_all(rules, num_players):
-    env = nap_v0.env(rules, num_players)
+    env = nap_v0.env(rules, num_players, mask_in="both", options={"stake": 3})
     for count in range(6):
         env.reset(seed=count)
         play_on(env, random.Random(count), steps=count)
@@ -419,7 +432,7 @@ def test_illegal_action_ends_the_game_for_all(rules, num_players):
         offender = env.agent_selection
         events = env.record()["events"]
         env.step(illegal_action(env))
-        expected = dict.fromkeys(env.possible_agents, 0) | {offender: -1}
+        expected = dict.fromkeys(env.possible_agents, 0) | {offender: -dearest(env)}
         assert env.rewards == expected
         assert set(env.terminations.values()) == {True}
         assert set(env.truncations.values()) == {False}
@@ -431,6 +444,43 @@ def test_illegal_action_ends_the_game_for_all(rules, num_players):
             assert not observation["action_mask"].any() and not info["action_mask"].any()
             env.step(None)
         assert left == expected and list(left) == env.possible_agents
+
+
+def test_price_of_an_illegal_action_is_that_of_blucher():
+    env = nap_v0.env("standard", 5)
+    env.reset(seed=0)
+    env.step(illegal_action(env))
+    assert min(env.rewards.values()) == -4 * 20  # to each of four
+
+
+def test_an_illegal_action_may_be_replaced_by_a_random_legal_one():
+    env = nap_v0.env(illegal="random")
+    chosen = set()
+    with pytest.raises(ValueError, match="illegal='error': allowed are terminate, random"):
+        nap_v0.env(illegal="error")
+    for seed in range(50):
+        env.reset(seed=seed)
+        agent, possible = env.agent_selection, {ACTIONS[action] for action in legal(env)}
+        env.step(illegal_action(env))
+        assert not any(env.terminations.values()) and env.agent_selection != agent
+        [[_, action]] = env.record()["events"]
+        assert action in possible
+        chosen.add(action)
+    assert chosen == possible  # all that may be called first
+
+
+@pytest.mark.parametrize("illegal", ["terminate", "random"])
+def test_an_illegal_action_warns_once(illegal):
+    warn_of_illegal_action.cache_clear()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for _ in range(3):
+            env = nap_v0.env(illegal=illegal)
+            env.reset(seed=0)
+            env.step(illegal_action(env))
+    [text] = (str(one.message) for one in told)
+    assert ("ended the match" in text) == (illegal == "terminate")
+    assert "choose by the action mask" in text
 
 
 @every_preset
@@ -452,9 +502,10 @@ def test_raw_env_raises_and_changes_nothing(rules, num_players):
 )
 def test_env_behaves_as_raw_env_in_pettingzoos_wrappers():
     ours = nap_v0.env()
+    price = dearest(ours)
     wrapped = wrappers.OrderEnforcingWrapper(
         wrappers.AssertOutOfBoundsWrapper(
-            wrappers.TerminateIllegalWrapper(nap_v0.raw_env(), illegal_reward=-1)
+            wrappers.TerminateIllegalWrapper(nap_v0.raw_env(), illegal_reward=-price)
         )
     )
     rng = random.Random(8)
@@ -483,7 +534,7 @@ def test_env_behaves_as_raw_env_in_pettingzoos_wrappers():
 
 @every_table
 def test_only_the_seat_to_move_has_a_mask(rules, num_players):
-    env = nap_v0.env(rules, num_players)
+    env = nap_v0.env(rules, num_players, mask_in="both")
     rng = random.Random(4)
     env.reset(seed=2)
     for _ in range(2):

@@ -6,6 +6,7 @@ import pickle
 import random
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 
 import gymnasium
@@ -19,9 +20,13 @@ from gymnasium.utils.env_checker import check_env, data_equivalence
 from nap_env import Batch, IllegalActionError
 from nap_env.actions import ACTIONS, FIRST_BID, NUM_ACTIONS, PASS, action_id
 from nap_env.agents import from_policy
+from nap_env.envs.illegal import warn_of_illegal_action
 from nap_env.envs.single import NapEnv
 from nap_env.game import Game, hash_seed
 from nap_env.rules import PRESETS
+
+# Tests that take illegal actions mean to.
+pytestmark = pytest.mark.filterwarnings("ignore:.*an illegal action")
 
 ID = "nap_env:nap/Nap-v0"
 FORMS = [
@@ -82,6 +87,7 @@ def test_wrappers_of_make_find_nothing_to_say():
 
 FRESH = """
 import sys
+import warnings
 import gymnasium
 env = gymnasium.make("nap_env:nap/Nap-v0", rules="modern", num_players=5, opponents="passer")
 observation, _ = env.reset(seed=3)
@@ -161,7 +167,7 @@ def test_all_of_a_deals_payment_arrives(rules, num_players, opponents):
 
 def test_thousands_of_deals_pay_what_the_engine_pays():
     rng = np.random.default_rng(0)
-    env = NapEnv("pub", 5, seat=2)
+    env = NapEnv("pub", 5, "random", seat=2)
     won = paid = 0
     for _ in range(3000):
         results = episode(env, rng)
@@ -176,7 +182,7 @@ def test_thousands_of_deals_pay_what_the_engine_pays():
 @pytest.mark.parametrize("match", [BROKE, CUT_OFF], ids=["broke", "cut off"])
 def test_a_match_of_several_deals_pays_each_of_them(match):
     rng = np.random.default_rng(0)
-    env = NapEnv(**match, seat=1)
+    env = NapEnv(**match, opponents="random", seat=1)
     ends = set()
     for seed in range(60):
         assert_same_match(env.rules, 4, 1, "random", seed, rng, env)
@@ -217,7 +223,7 @@ def test_a_dealer_who_sits_out_is_dealt_on():
 
 def test_a_deal_without_the_learner_inside_a_match_is_paid_with_the_decision_before():
     rng = np.random.default_rng(0)
-    env = NapEnv(**SITTING_OUT, seat=1, options={"deals": 4})
+    env = NapEnv(**SITTING_OUT, opponents="random", seat=1, options={"deals": 4})
     for seed in range(60):
         assert_same_match(env.rules, 6, 1, "random", seed, rng, env)
 
@@ -242,13 +248,12 @@ def test_seats_are_drawn_evenly():
 # Illegal actions
 
 
-def test_an_illegal_action_ends_the_episode_with_minus_one():
-    env = NapEnv()
+def test_an_illegal_action_ends_the_episode_at_the_price_of_a_failed_blucher():
+    env = NapEnv(num_players=5, options={"stake": 2})
     _, before = env.reset(seed=1)
     action = int(np.flatnonzero(before["action_mask"] == 0)[0])
-    with pytest.warns(UserWarning, match=r"legal ones, which action_masks\(\) .* docs/ways-in.md"):
-        observation, reward, terminated, truncated, info = env.step(action)
-    assert (reward, terminated, truncated) == (-1, True, False)
+    observation, reward, terminated, truncated, info = env.step(action)
+    assert (reward, terminated, truncated) == (-2 * 4 * 20, True, False)  # stake, opponents, lose
     assert not observation["action_mask"].any() and not info["action_mask"].any()
     with pytest.raises(ResetNeeded):
         env.step(PASS)
@@ -256,24 +261,32 @@ def test_an_illegal_action_ends_the_episode_with_minus_one():
     env.step(choose(env.action_masks(), np.random.default_rng(0)))
 
 
-def test_of_a_forgotten_mask_an_environment_warns_once():
-    env = NapEnv()
-    with pytest.warns(UserWarning, match="illegal action") as warned:
-        for _ in range(5):
-            _, info = env.reset()
-            env.step(int(info["action_mask"].argmin()))
-    assert len(warned) == 1
+def test_an_illegal_action_may_be_replaced_by_a_random_legal_one():
+    env = NapEnv(illegal="random", seat=0)
+    chosen = set()
+    for _ in range(50):
+        env.reset(options={"dealer": 3})
+        possible = {*legal(env)}
+        _, reward, terminated, _, _ = env.step(env.action_masks().argmin())
+        (seat, action), *_ = env.record()["events"]
+        assert seat == 0 and action in possible
+        assert reward == 0 or terminated
+        chosen.add(action)
+    assert chosen == possible  # all that may be called first
 
 
-@pytest.mark.filterwarnings("error")
-def test_whoever_looks_at_the_mask_is_not_warned():
-    env = NapEnv("parlett", 4)  # where a chip may be lost
-    rng = np.random.default_rng(0)
-    env.reset(seed=0)
-    for _ in range(200):
-        *_, terminated, truncated, _ = env.step(choose(env.action_masks(), rng))
-        if terminated or truncated:
-            env.reset()
+@pytest.mark.parametrize("illegal", ["terminate", "random"])
+def test_an_illegal_action_warns_once(illegal):
+    warn_of_illegal_action.cache_clear()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        for seed in range(3):
+            env = NapEnv(illegal=illegal)
+            env.reset(seed=seed)
+            env.step(env.action_masks().argmin())
+    [text] = (str(one.message) for one in told)
+    assert ("ended the match" in text) == (illegal == "terminate")
+    assert "choose by the action mask" in text
 
 
 @pytest.mark.parametrize("action", [-1, NUM_ACTIONS, 1.5, None, "pass", np.ones(2, int)])
@@ -535,6 +548,50 @@ def test_a_policy_sees_what_its_seat_sees():
         assert data_equivalence(views, seen, exact=True)
 
 
+def test_opponents_are_heuristic_by_default():
+    for seed in range(20):
+        rng = [np.random.default_rng(seed), np.random.default_rng(seed)]
+        wanted = episode(NapEnv(opponents="heuristic"), rng[0], seed=seed)
+        assert data_equivalence(episode(NapEnv(), rng[1], seed=seed), wanted, exact=True)
+
+
+def test_a_mixture_of_one_is_that_player():
+    for seed in range(20):
+        rng = [np.random.default_rng(seed), np.random.default_rng(seed)]
+        wanted = episode(NapEnv(opponents="passer"), rng[0], seed=seed)
+        mixed = episode(NapEnv(opponents={"passer": 0.1}), rng[1], seed=seed)
+        assert data_equivalence(mixed, wanted, exact=True)
+
+
+def test_a_mixture_is_drawn_by_its_weights_for_every_match_and_seat():
+    rng = np.random.default_rng(0)
+    asked = np.zeros((2, 3), int)  # deals in which the two agents were asked, by seat
+    this_deal = set()
+
+    def noting(number):
+        def player(games, rows):
+            this_deal.add((number, int(games.games["seat"][rows[0]])))
+            return games.sample(rows)
+
+        return player
+
+    few, many = noting(0), noting(1)
+    env = NapEnv(opponents=[{few: 1, many: 3.0}, {few: 0.5, many: 1.5}, many], seat=0)
+    env.reset(seed=0)
+    for _ in range(2000):
+        this_deal.clear()
+        env.reset()
+        while not env.step(choose(env.action_masks(), rng))[2]:
+            pass
+        assert len({seat for _, seat in this_deal}) == len(this_deal)  # one player a seat and match
+        for number, seat in this_deal:
+            asked[number, seat - 1] += 1
+    shares = asked[0] / asked.sum(0)
+    assert shares[2] == 0
+    # A standard deviation is 0.01.
+    assert np.abs(shares[:2] - 0.25).max() < 0.05
+
+
 @pytest.mark.parametrize("answer", [[0], [-1], [200], None, 1.0, 3, [1, 2], [1.0], [[1]]])
 def test_an_opponents_bad_answer_is_told_and_a_reset_is_needed(answer):
     for agent in (lambda games, rows: answer, from_policy(lambda observations, masks: answer)):
@@ -578,6 +635,11 @@ def test_an_agent_that_is_not_compiled_is_asked_about_the_games(monkeypatch):
         ({"opponents": ["random"]}, r"opponents=\['random'\]: one player, or a list of 3"),
         ({"opponents": ["random", None, "passer"]}, r"opponents: None: a name or an agent"),
         ({"opponents": ["random", ["passer"], "passer"]}, r"opponents: \['passer'\]: a name or"),
+        ({"opponents": {}}, r"opponents=\{\}: a mixture has 1 to 16 players"),
+        ({"opponents": {"random": 0}}, r"opponents: weight 0 of 'random': a number above 0"),
+        ({"opponents": {"random": "1"}}, r"opponents: weight '1' of 'random': a number above 0"),
+        ({"opponents": {"nobody": 1}}, r"opponents: 'nobody': allowed are random, passer"),
+        ({"illegal": "error"}, r"illegal='error': allowed are terminate, random"),
         ({"seat": 4}, r"seat=4: seats are 0 to 3"),
         ({"seat": -1}, r"seat=-1: seats are 0 to 3"),
         ({"seat": "2"}, r"seat='2': None, or a whole number, 0 to 3"),

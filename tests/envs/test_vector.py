@@ -24,6 +24,9 @@ from nap_env.envs.single import NapEnv
 from nap_env.envs.vector import NapVectorEnv
 from nap_env.rules import PRESETS
 
+# Tests that take illegal actions mean to.
+pytestmark = pytest.mark.filterwarnings("ignore:.*an illegal action")
+
 ID = "nap_env:nap/Nap-v0"
 NEXT_STEP, SAME_STEP, DISABLED = AutoresetMode
 every_mode = pytest.mark.parametrize("mode", list(AutoresetMode), ids=lambda mode: mode.value)
@@ -269,6 +272,7 @@ def play_both(envs, loop, steps, reset_mask=False, illegal=0.02, seed=9):
 def test_rows_are_single_environments(mode, rules, opponents):
     arguments = {"rules": rules, "num_players": players(rules), "opponents": opponents}
     envs = NapVectorEnv(7, autoreset_mode=mode, **arguments)
+    assert envs.autoreset_mode is mode
     play_both(envs, singles(7, mode, **arguments), 100, reset_mask=mode is DISABLED)
 
 
@@ -283,6 +287,8 @@ def test_rows_are_single_environments(mode, rules, opponents):
         {"rules": "standard", "num_players": 6, "options": {"deals": 3}},
         {"options": {"deals": None, "target": 100, "max_deals": 2}},
         {"opponents": ["random", "passer", "random"]},
+        {"opponents": {"random": 1, "passer": 2, "heuristic": 0.5}},
+        {"illegal": "random"},
     ],
     ids=str,
 )
@@ -465,11 +471,9 @@ def test_an_illegal_action_ends_its_row_only():
     _, infos = envs.reset(seed=0)
     actions = legal(envs, infos, rng)
     actions[2] = infos["action_mask"][2].argmin()
-    with pytest.warns(UserWarning, match=r"legal ones, which action_masks\(\)") as warned:
-        _, rewards, terminated, truncated, infos = envs.step(actions)
-    assert len(warned) == 1
-    assert rewards[2] == -1 and terminated[2] and not truncated.any()
-    assert (rewards[[0, 1, 3]] != -1).all() or terminated[[0, 1, 3]].any()
+    _, rewards, terminated, truncated, infos = envs.step(actions)
+    assert rewards[2] == -3 * 20 and terminated[2] and not truncated.any()  # a failed Blücher
+    assert (rewards[[0, 1, 3]] == 0).all() or terminated[[0, 1, 3]].any()
     assert not infos["action_mask"][2].any()
 
 

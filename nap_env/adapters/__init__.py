@@ -1,0 +1,1 @@
+"""Nap as other libraries want it: each module imports its library, and this package none."""
