@@ -177,7 +177,7 @@ def test_other_versions_and_flags_have_code_of_their_own(
     assert package.run() == (eval(FRESH), 0)
     with monkeypatch.context() as patch:
         if changed == "BOUNDSCHECK":
-            patch.setattr(numba.config, "BOUNDSCHECK", 1)
+            patch.setattr(numba.config, "BOUNDSCHECK", not numba.config.BOUNDSCHECK)
         else:
             patch.setitem(sys.modules["nap_env.engine.cache"]._LIBRARIES, changed, "0.0")
         assert package.run() == (eval(FRESH), 0)
