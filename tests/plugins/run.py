@@ -37,7 +37,7 @@ def environment(name: str, folder: Path) -> Path:
     if not ready.exists() or ready.read_text(encoding="utf-8") != wanted:
         venv.create(folder / name, clear=True, with_pip=True)
         pip = [str(python), "-m", "pip", "install", "--quiet", "--requirement", str(requirements)]
-        subprocess.run([*pip, "--editable", str(ROOT), "pytest", "hypothesis"], check=True)
+        subprocess.run([*pip, "--editable", f"{ROOT}[train]", "pytest", "hypothesis"], check=True)
         ready.write_text(wanted, encoding="utf-8")
     return python
 
