@@ -72,9 +72,9 @@ def tried(name: str, python: Path, folder: Path) -> dict[str, Any]:
 
 
 def learned(name: str, python: Path, minutes: float) -> dict[str, Any]:
-    """Run a library's example; return what it won of those whom it should beat."""
+    """Run a library's example; return what it won of those whom it must beat."""
     found: dict[str, Any] = {}
-    for other, arguments in LEARN.get(name, {"random": []}).items():
+    for other, arguments in LEARN.get(name, {}).items():
         command = [
             str(python),
             "-m",

@@ -14,7 +14,7 @@ from training.exploitability import Yardstick
 
 FITTING = (
     *("standard", "parlett", "alt_scoring", "seven_card", "modern", "britannica_1911"),
-    *("dealer_must", "mini_2x4", "mini_2x5", "mini_3x4", "mini_3p"),
+    *("dealer_must", "mini_2x4", "mini_2x5", "mini_3x4", "mini_3p", "mini_mix"),
 )
 SMALL = {"rules": "mini_2x4", "players": 2}
 
