@@ -6,6 +6,7 @@
 What to know: docs/plugins.md.
 """
 
+import pickle
 import time
 from pathlib import Path
 
@@ -31,13 +32,13 @@ def play(game, policies, rng):
 
 def main():
     """Train, measure, save."""
-    options = parsed(__doc__, "open_spiel.txt")
+    options = parsed(__doc__, "open_spiel.pkl")
     open_spiel.register()
     game = pyspiel.load_game("python_nap", {"rules": "mini_2x4", "players": 2})
     solver = pyspiel.ExternalSamplingMCCFRSolver(game, 0)
     while time.time() < options.end:
         solver.run_iteration()
-    Path(options.save).write_text(solver.serialize(), encoding="utf-8")
+    Path(options.save).write_bytes(pickle.dumps(solver))
     policies = [pyspiel.UniformRandomPolicy(game), solver.average_policy()]
     rng = np.random.default_rng(0)
     won = np.array([play(game, policies, rng)[1] for _ in range(2000)])
