@@ -118,7 +118,7 @@ def test_ismcts_and_sampled_cfr_play():
         }
 
 
-def test_as_text_uniform_play_can_be_exploited_as_is_exact_and_cfr_comes_down(record_property):
+def test_as_text_uniform_play_can_be_exploited_as_is_exact_and_cfr_comes_down():
     game = pyspiel.load_efg_game(open_spiel.to_efg("mini_2x4", 2))
     uniform = pyspiel.nash_conv(game, pyspiel.UniformRandomPolicy(game), True)
     # Ours is the mean over the two seats, theirs the sum.
@@ -127,4 +127,3 @@ def test_as_text_uniform_play_can_be_exploited_as_is_exact_and_cfr_comes_down(re
     for _ in range(3):
         solver.evaluate_and_update_policy()
     assert pyspiel.nash_conv(game, solver.average_policy(), True) < 0.5 * uniform
-    record_property("share", 1.0)
