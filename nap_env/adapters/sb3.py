@@ -84,6 +84,7 @@ class NapVecEnv(VecEnv):
         self._decisions += 1
         ended = terminated | truncated
         told: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        seconds = round(time() - self._began, 6)
         for row in np.flatnonzero(ended).tolist():
             told[row] = {
                 "terminal_observation": infos["final_obs"][row],
@@ -91,7 +92,7 @@ class NapVecEnv(VecEnv):
                 "episode": {
                     "r": float(self._chips[row]),
                     "l": int(self._decisions[row]),
-                    "t": round(time() - self._began, 6),
+                    "t": seconds,
                 },
             }
         self._chips[ended] = 0

@@ -86,7 +86,7 @@ SEATING = np.dtype(
         ("players", np.int64, (MAX_SEATS - 1, MOST_MIXED)),
         ("chances", np.int64, (MAX_SEATS - 1, MOST_MIXED)),
         ("plays_on", np.int64),  # instead of an illegal action a random one is played
-        ("illegal", np.int64),  # illegal actions taken by learners
+        ("illegal", np.int64),  # not 0: a learner has taken an illegal action
     ],
     align=True,
 )
@@ -192,7 +192,7 @@ def _decide(g, rules, learner, seating, action):
     learner["earned"] = 0
     if is_legal(g, action):
         return action
-    seating["illegal"] += 1
+    seating["illegal"] = 1
     if seating["plays_on"] != 0:
         return random_action(g)
     g["legal"] = 0

@@ -37,7 +37,7 @@ def environment(name: str, folder: Path) -> Path:
     if not ready.exists() or ready.read_text(encoding="utf-8") != wanted:
         venv.create(folder / name, clear=True, with_pip=True)
         pip = [str(python), "-m", "pip", "install", "--quiet", "--requirement", str(requirements)]
-        subprocess.run([*pip, "--editable", str(ROOT), "pytest", "hypothesis"], check=True)
+        subprocess.run([*pip, "--editable", f"{ROOT}[train]", "pytest", "hypothesis"], check=True)
         ready.write_text(wanted, encoding="utf-8")
     return python
 
@@ -72,9 +72,9 @@ def tried(name: str, python: Path, folder: Path) -> dict[str, Any]:
 
 
 def learned(name: str, python: Path, minutes: float) -> dict[str, Any]:
-    """Run a library's example; return what it won of those whom it should beat."""
+    """Run a library's example; return what it won of those whom it must beat."""
     found: dict[str, Any] = {}
-    for other, arguments in LEARN.get(name, {"random": []}).items():
+    for other, arguments in LEARN.get(name, {}).items():
         command = [
             str(python),
             "-m",
