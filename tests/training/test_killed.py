@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from runs import Run, has_logged
+from training_runs import Run, has_logged
 
 from training.checkpoint import load_log, load_state, load_weights
 

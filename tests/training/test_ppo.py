@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from runs import Run, has_logged
+from training_runs import Run, has_logged
 
 from nap_env.actions import FIRST_BID, action_id
 from nap_env.agents import make
