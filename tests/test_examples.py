@@ -23,7 +23,8 @@ def run(*arguments: str) -> str:
     done = subprocess.run(
         [sys.executable, *arguments],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "agg"},
+        env=os.environ
+        | {"PYTHONPATH": str(ROOT), "MPLBACKEND": "agg", "NUMBA_DISABLE_JIT": "0"},  # for speed
         capture_output=True,
         text=True,
         check=False,
