@@ -1,6 +1,8 @@
 """`Batch`: N games stepped by one call, the fast way in."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+from operator import call
 from typing import Any
 
 import numpy as np
@@ -44,13 +46,16 @@ def _new_matches(games, table):
 @kernel
 def _first_illegal(mask, actions):
     """Return the row of the first action that `mask` does not allow, or -1."""
-    for i in range(len(actions)):
+    first = -1
+    for i in range(len(actions) - 1, -1, -1):  # one exit: where it is inlined others cost
         action = actions[i]
-        if action < 0 or action >= NUM_ACTIONS:
-            return i
-        if not (mask[i, action >> 6] >> _U(action & 63)) & _U(1):
-            return i
-    return -1
+        if (
+            action < 0
+            or action >= NUM_ACTIONS
+            or not (mask[i, action >> 6] >> _U(action & 63)) & _U(1)
+        ):
+            first = i
+    return first
 
 
 @kernel
@@ -66,14 +71,19 @@ def _rollout(games, table, steps):
 
 @kernel
 def _advance(
-    actions, skip_forced, games, table, views, done, match_done, payments,
-    seat, mask, mode, planes, scalars, dense, dense_mask,
+    games, table, views, done, match_done, payments, seat, mask, mode, planes, scalars, dense,
+    dense_mask, actions, skip_forced,
 ):  # fmt: skip
-    """Step every game by its action (none if `actions` is empty), and show what comes next."""
+    """Step every game by its action (none if `actions` is empty), and show what comes next.
+
+    Returns:
+        The row of the first illegal action, and nothing is done; else -1.
+    """
     rules = table[0]
     view = views[0]
     playing = len(actions) > 0
-    for i in range(len(games)):
+    wrong = _first_illegal(mask, actions)
+    for i in range(len(games) if wrong < 0 else 0):
         g = games[i]
         prefetch_step(games, i)
         if playing:
@@ -102,6 +112,7 @@ def _advance(
                 planes[i, word] = _U(view["planes"][word])
             for word in range(view["num_words"]):
                 scalars[i, word] = view["scalars"][word]
+    return wrong
 
 
 class Batch(Games):
@@ -192,8 +203,9 @@ class Batch(Games):
         self.observation = self._dense.view(np.int8)
         self.action_mask = self._dense_mask.view(np.int8)[:, :NUM_ACTIONS]
         self._parts = self._threads.parts(n)
-        self._arrays = [
-            (
+        self._steps = [
+            partial(
+                _advance,
                 self.games[part], self._table, self.layout.new_view(), self._done[part],
                 self.match_done[part], self.payments[part], self._seat[part], self._mask[part],
                 self._mode, self.planes[part], self._scalar_words[part], self._dense[part],
@@ -207,15 +219,18 @@ class Batch(Games):
         """The seats to move, int8 (N,)."""
         return self._seat
 
-    def _advance(self, actions: npt.NDArray[np.int64]) -> None:
-        if len(self._parts) == 1:
-            _advance(actions, self.skip_forced, *self._arrays[0])
-            return
-        calls = [
-            (actions[part], self.skip_forced, *arrays)
-            for part, arrays in zip(self._parts, self._arrays, strict=True)
-        ]
-        self._threads.call(_advance, calls)
+    def _advance(self, actions: npt.NDArray[np.int64]) -> int:
+        """Step all games, or none: then return the row of the first illegal action, else -1."""
+        wrong: int
+        if len(self._steps) == 1:
+            wrong = self._steps[0](actions, self.skip_forced)
+            return wrong
+        wrong = _first_illegal(self._mask, actions)  # of all parts, before the first is stepped
+        if wrong < 0:
+            steps = zip(self._steps, self._parts, strict=True)
+            calls = [(step, actions[part], self.skip_forced) for step, part in steps]
+            self._threads.call(call, calls)
+        return wrong
 
     def _show(self) -> None:
         """Refresh the arrays without a step: no deal has just ended."""
@@ -254,11 +269,10 @@ class Batch(Games):
             IllegalActionError: names the first game whose action is not legal. Nothing is changed.
         """
         chosen = integers("actions", actions, (self.num_games,))
-        row = _first_illegal(self._mask, chosen)
+        row = self._advance(chosen)
         if row >= 0:
             error = self.game(row).illegal(int(actions[row]))
             raise IllegalActionError(f"game {row}: {error}")
-        self._advance(chosen)
 
     def rollout(self, steps: int) -> None:
         """Play `steps` random decisions in every game inside compiled code.

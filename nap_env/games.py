@@ -99,6 +99,12 @@ class Games(Cloneable):
         self._views = self.layout.new_view()
         self._every_row = np.arange(self.num_games)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse another array in the place of one that compiled code looks at."""
+        if not name.startswith("_") and isinstance(self.__dict__.get(name), np.ndarray):
+            raise AttributeError(f"{name}: cannot be replaced; write into it: {name}[:] = ...")
+        object.__setattr__(self, name, value)
+
     def __getstate__(self) -> tuple[Any, ...]:
         return (self.rules, self.num_players, self.games, self.observation_layout)
 

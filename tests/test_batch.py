@@ -295,3 +295,13 @@ def test_action_names_are_fixed_for_ever() -> None:
         *("one", "two", "three+f", "three", "misere", "four+f", "four", "five", "nap+f", "nap"),
         *("napoleon", "wellington", "blucher", "six", "seven"),
     )
+
+
+@pytest.mark.parametrize("name", ["games", "payments", "match_done", "mask", "observation"])
+def test_arrays_cannot_be_replaced(name):
+    batch = Batch(num_games=4, seed=0)
+    with pytest.raises(
+        AttributeError, match=rf"{name}: cannot be replaced; write into it: {name}\["
+    ):
+        setattr(batch, name, getattr(batch, name)[:2])
+    batch.step(batch.sample())

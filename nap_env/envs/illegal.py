@@ -4,6 +4,8 @@ import functools
 
 import gymnasium
 
+from nap_env.rules import one_of
+
 ILLEGAL = ("terminate", "random")
 
 
@@ -16,9 +18,7 @@ def plays_on(illegal: str) -> bool:
     Raises:
         ValueError: something else.
     """
-    if illegal not in ILLEGAL:
-        raise ValueError(f"illegal={illegal!r}: allowed are {', '.join(ILLEGAL)}")
-    return illegal == "random"
+    return bool(one_of("illegal", illegal, ILLEGAL) == "random")
 
 
 @functools.cache  # it says each of the two once

@@ -64,15 +64,17 @@ TABLE = {
     "options": lambda value: value is None or isinstance(value, Mapping),
     "observation_layout": one_of("fixed", "full"),
 }
+is_way = one_of("terminate", "random")
 FORM = {
     **TABLE,
-    "mask_in": one_of("both", "obs", "info"),
+    "mask_in": one_of(None, "both", "obs", "info"),
     "flat_obs": is_flag,
     "render_mode": one_of(None, "ansi", "rgb_array"),
     "reveal": is_flag,
 }
 LEARNER = {
     **FORM,
+    "illegal": is_way,
     "seat": lambda value: value is None or is_seat(value),
     "opponents": is_player,
 }
@@ -117,7 +119,9 @@ CALLS: dict[str, tuple[Callable[..., Any], Mapping[str, Fits]]] = {
     }),
     "Game": (Game, {**TABLE, "seed": is_seed}),
     "raw_env": (table, FORM),
-    "parallel_env": (lambda **more: nap_v0.parallel_env(**more).reset(seed=0), FORM),
+    "parallel_env": (lambda **more: nap_v0.parallel_env(**more).reset(seed=0), {
+        **FORM, "illegal": is_way,
+    }),
     "NapEnv": (learner, LEARNER),
     "NapVectorEnv": (learners, {
         **LEARNER, "num_envs": lambda value: is_whole(value, 1), "copy": is_flag,
