@@ -12,6 +12,7 @@ from types import MappingProxyType, ModuleType
 import numba
 import numpy as np
 import pytest
+from child import in_child
 
 import nap_env
 from nap_env.engine.cache import DiskCache
@@ -496,6 +497,38 @@ def test_parts_share_what_they_are_made_of() -> None:
     high = subroutine(lambda x: low(x) + middle(x))
     assert kernel(lambda x: middle(x) + high(x))(5) == 5 + 3 + 5
     assert numba.njit(lambda x: middle(x) + high(x))(5) == 5 + 3 + 5
+
+
+@subroutine
+def factorial(number):
+    return 1 if number <= 1 else number * factorial(number - 1)
+
+
+@subroutine
+def is_even(number):
+    return number == 0 or is_odd(number - 1)
+
+
+@subroutine
+def is_odd(number):
+    return number != 0 and is_even(number - 1)
+
+
+@compiled
+def test_functions_that_numba_compiles_in_its_own_way_share_no_code_with_kernels() -> None:
+    """In a kernel that was optimised, what others would call may lack arguments."""
+
+    def call() -> None:
+        assert kernel(lambda number: factorial(number) + 1)(4) == 25
+        assert numba.njit(lambda number: factorial(number))(4) == 24
+
+    in_child(call)
+
+
+@compiled
+def test_kernels_that_call_themselves_by_way_of_others_are_refused() -> None:
+    with pytest.raises(NotImplementedError, match="is_odd: calls itself by way of another"):
+        is_even(4)
 
 
 @compiled

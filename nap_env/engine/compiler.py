@@ -19,7 +19,7 @@ import numpy as np
 from llvmlite import ir
 from llvmlite.binding import parse_assembly
 from numba.core import registry
-from numba.core.codegen import JITCodeLibrary
+from numba.core.codegen import JITCodeLibrary, RuntimeLinker
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import PassManager, register_pass
@@ -72,8 +72,12 @@ class _Library(JITCodeLibrary):
             super().add_linking_library(library)
 
     def finalize(self) -> None:
-        """Join the parts, and optimise them together."""
-        self._join(self._final_module, "internal")
+        """Join the parts, and optimise them together.
+
+        Optimised, a part may be called in a way of its own: no other whole can have it. Even the
+        name of one that is "internal" would be found by others that look for a part of this name.
+        """
+        self._join(self._final_module, "private")
         super().finalize()
 
     def _join(self, module: Any, linkage: str) -> None:
@@ -128,6 +132,12 @@ class _PartLowering(_WholeLowering):
 
     def run_pass(self, state: Any) -> bool:
         has_changed = super().run_pass(state)
+        variables = [variable.name for variable in state.library._final_module.global_variables]
+        if any(name.startswith(RuntimeLinker.PREFIX) for name in variables):  # to be linked later
+            raise NotImplementedError(
+                f"{state.func_id.func_qualname}: calls itself by way of another, or with other "
+                "types of arguments; a constant has a type of its own: give np.int64(3), not 3"
+            )
         name = object()  # by which those that call it know it: there is nothing to be run
         state.targetctx.insert_user_function(name, state["cr"].fndesc, [state.library])
         state["cr"] = state["cr"]._replace(cfunc=name)

@@ -32,7 +32,8 @@ def kernel(function: _Function) -> _Function:
 def subroutine(function: _Function) -> _Function:
     """Compile like `kernel`, but as a function that is called.
 
-    A function that calls itself cannot be inlined, and large ones would be compiled many times.
+    A function that calls itself cannot be inlined, and large ones would be compiled many times. It
+    may call itself directly, with arguments of the same types.
     """
     return _compiled(function)
 
