@@ -8,6 +8,7 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
+from typing import Any, cast
 
 from nap_env import __version__
 from nap_env.terminal import Parser, run
@@ -28,12 +29,19 @@ COMMANDS = {
 
 
 def _parser() -> Parser:
-    rows = [f"  {name:12s}{does} (python -m {module})" for name, (module, does) in COMMANDS.items()]
+    rows = [f"  {name:12s}{module:22s}{does}" for name, (module, does) in COMMANDS.items()]
     parser = Parser(
         prog="nap",
         usage="nap COMMAND ...",
         description="The card game Nap for reinforcement learning.",
-        epilog="\n".join(["commands:", *rows, "", "nap COMMAND --help says what one can be told."]),
+        epilog="\n".join(
+            [
+                "commands, each also as python -m and its module:",
+                *rows,
+                "",
+                "nap COMMAND --help says what one can be told.",
+            ]
+        ),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"nap_env {__version__}")
@@ -52,11 +60,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if name not in COMMANDS:
         known = ", ".join(COMMANDS)
         parser.error(f"command {name!r}: there are {known}{did_you_mean(name, COMMANDS)}")
+    return run(_run, name, given[1:])
+
+
+def _run(name: str, arguments: Sequence[str]) -> int | None:
     try:
-        module = importlib.import_module(COMMANDS[name][0])
+        module: Any = importlib.import_module(COMMANDS[name][0])
     except ModuleNotFoundError as error:
-        parser.exit(2, f"nap {name}: {error}\n")
-    return run(module.main, given[1:], prog=f"nap {name}")
+        print(f"nap {name}: {error}", file=sys.stderr)
+        return 2
+    return cast("int | None", module.main(arguments, prog=f"nap {name}"))
 
 
 if __name__ == "__main__":

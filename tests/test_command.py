@@ -52,7 +52,9 @@ def test_each_command_has_both_spellings(name: str, capsys: pytest.CaptureFixtur
     assert helps[0].replace(f"nap {name} ", f"python -m {module} ")[:60] == helps[1][:60]
     with pytest.raises(SystemExit):
         main(["--help"])
-    assert re.search(rf"^  {name} +{does} \(python -m {module}\)$", capsys.readouterr().out, re.M)
+    told = capsys.readouterr().out
+    assert re.search(rf"^  {name} +{module} +{does}$", told, re.M)
+    assert max(map(len, told.splitlines())) <= 80
 
 
 def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,6 +67,17 @@ def test_a_command_that_there_is_not_is_refused() -> None:
     with pytest.raises(SystemExit) as end:
         main(["whist"])
     assert end.value.code == 2
+
+
+def test_ctrl_c_ends_a_command_that_is_still_imported(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(module: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("importlib.import_module", interrupted)
+    assert main(["train"]) == 130
+    assert capsys.readouterr().err == "\nstopped\n"
 
 
 def test_without_a_command_all_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
