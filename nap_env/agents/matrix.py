@@ -8,6 +8,8 @@ multiples of LANES.
 """
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -70,6 +72,13 @@ def _spread(builder: Any, number: Any) -> Any:
     single = builder.insert_element(undefined, number, _I32(0))
     zeros = ir.Constant(ir.VectorType(_I32, LANES), [0] * LANES)
     return builder.shuffle_vector(single, undefined, zeros)
+
+
+@contextmanager
+def _each_vector(builder: Any, width: Any) -> Iterator[Any]:
+    """Write a loop over the vectors of a row; it is given where one starts within the row."""
+    with cgutils.for_range(builder, builder.udiv(width, _I64(LANES))) as loop:
+        yield builder.mul(loop.index, _I64(LANES))
 
 
 def _tile_of(rows: int, vectors: int) -> Any:
@@ -143,8 +152,7 @@ def _dot_in_lanes(_context, a, a_at, b, b_at, width):
         _, a_at, _, b_at, width = arguments
         held = cgutils.alloca_once(builder, _VECTOR)
         builder.store(ir.Constant(_VECTOR, [0.0] * LANES), held)
-        with cgutils.for_range(builder, builder.udiv(width, _I64(LANES))) as loop:
-            step = builder.mul(loop.index, _I64(LANES))
+        with _each_vector(builder, width) as step:
             x = _load(builder, a_data, builder.add(a_at, step))
             y = _load(builder, b_data, builder.add(b_at, step))
             builder.store(builder.call(_fused(builder), [x, y, builder.load(held)]), held)
@@ -178,8 +186,7 @@ def _add_scaled_in_lanes(_context, out, out_at, factor, row, row_at, width):
         row_data = _data(context, builder, signature.args[3], arguments[3])
         _, out_at, factor, _, row_at, width = arguments
         factor = _spread(builder, factor)
-        with cgutils.for_range(builder, builder.udiv(width, _I64(LANES))) as loop:
-            step = builder.mul(loop.index, _I64(LANES))
+        with _each_vector(builder, width) as step:
             at = builder.add(out_at, step)
             x = _load(builder, row_data, builder.add(row_at, step))
             new = builder.call(_fused(builder), [factor, x, _load(builder, out_data, at)])
@@ -201,8 +208,7 @@ def _copy_in_lanes(_context, out, out_at, row, row_at, width):
         out_data = _data(context, builder, signature.args[0], arguments[0])
         row_data = _data(context, builder, signature.args[2], arguments[2])
         _, out_at, _, row_at, width = arguments
-        with cgutils.for_range(builder, builder.udiv(width, _I64(LANES))) as loop:
-            step = builder.mul(loop.index, _I64(LANES))
+        with _each_vector(builder, width) as step:
             part = _load(builder, row_data, builder.add(row_at, step))
             _store(builder, part, out_data, builder.add(out_at, step))
         return context.get_dummy_value()
