@@ -23,6 +23,9 @@ WIDTH = 79
 SECONDS_BETWEEN = 5.0
 """Between two lines of progress."""
 
+SECONDS_OF_SILENCE = 2.0
+"""Before a line about long work whose end nobody knows."""
+
 
 def run(main: Callable[..., int | None], *arguments: Any, **named: Any) -> int:
     """Run a command on whatever terminal there is, and return its exit status.
@@ -187,6 +190,20 @@ _going_on: list[Progress] = []
 def tell(text: str) -> None:
     """Write a line to standard error that stays there; it is no error if nobody reads it."""
     _write(f"{text:{WIDTH if _is_terminal() else 0}}\n")
+
+
+class NowAndThen:
+    """Lines on standard error about long work, one every few seconds at most."""
+
+    def __init__(self) -> None:
+        """Say nothing yet."""
+        self._said = perf_counter()
+
+    def __call__(self, text: str) -> None:
+        """Say a line, if it is time for one."""
+        if perf_counter() - self._said > SECONDS_OF_SILENCE:
+            tell(text)
+            self._said = perf_counter()
 
 
 def counted(items: Collection[_Item], what: str, unit: str) -> Iterator[_Item]:

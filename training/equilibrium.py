@@ -39,7 +39,7 @@ import tyro
 from nap_env.actions import ACTIONS, BIDS, CALLS
 from nap_env.presets import resolve
 from nap_env.rules import Rules, seated
-from nap_env.terminal import run
+from nap_env.terminal import NowAndThen, run
 from training.checkpoint import replace
 from training.config import JsonObject, Players, at_least
 from training.plan import (
@@ -55,7 +55,6 @@ from training.plan import (
     worth,
 )
 from training.provenance import commit, machine, versions
-from training.results import NowAndThen
 from training.tree import SmallGame
 
 UNTIL = 1e-5

@@ -41,7 +41,7 @@ from nap_env.actions import BIDS, NUM_BIDS
 from nap_env.agents.network import NetworkAgent
 from nap_env.batch import Batch
 from nap_env.rules import Rules, whole
-from nap_env.terminal import Progress, run
+from nap_env.terminal import NowAndThen, Progress, run
 from nap_env.threads import MOST_THREADS
 from training.arena import Bools, Entrant, Floats, Plays, enter, play
 from training.config import JsonObject, Players, at_least
@@ -54,7 +54,7 @@ from training.control_variate import (
 )
 from training.exploitability import Yardstick
 from training.provenance import commit, machine, versions
-from training.results import NowAndThen, draw_matrix, report
+from training.results import draw_matrix, report
 from training.workers import Job, Workers, cores
 
 if TYPE_CHECKING:

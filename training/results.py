@@ -4,15 +4,11 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from textwrap import fill
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from nap_env.terminal import tell
 from training.arena import CHECKPOINT
-
-SECONDS_OF_SILENCE = 2.0
 
 
 def report(results: Sequence[dict[str, Any]], **more: Any) -> None:
@@ -20,20 +16,6 @@ def report(results: Sequence[dict[str, Any]], **more: Any) -> None:
     for table in (_strengths, _contracts, _calibrations) if results else ():
         print("\n".join(table(results)), end="\n\n")
     print(json.dumps({"results": results, **more}))
-
-
-class NowAndThen:
-    """Lines on standard error about long work, one every few seconds at most."""
-
-    def __init__(self) -> None:
-        """Say nothing yet."""
-        self._said = perf_counter()
-
-    def __call__(self, text: str) -> None:
-        """Say a line, if it is time for one."""
-        if perf_counter() - self._said > SECONDS_OF_SILENCE:
-            tell(text)
-            self._said = perf_counter()
 
 
 def label(name: str) -> str:
