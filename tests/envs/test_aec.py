@@ -23,7 +23,6 @@ from nap_env import Batch, IllegalActionError, nap_v0
 from nap_env.actions import ACTIONS, NUM_ACTIONS, action_id
 from nap_env.cards import CARDS, card_id
 from nap_env.envs.aec import OrderError, OutOfBoundsError
-from nap_env.envs.illegal import warn_of_illegal_action
 from nap_env.rules import PRESETS
 
 # Tests that take illegal actions mean to.
@@ -467,20 +466,6 @@ def test_an_illegal_action_may_be_replaced_by_a_random_legal_one():
         assert action in possible
         chosen.add(action)
     assert chosen == possible  # all that may be called first
-
-
-@pytest.mark.parametrize("illegal", ["terminate", "random"])
-def test_an_illegal_action_warns_once(illegal):
-    warn_of_illegal_action.cache_clear()
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        for _ in range(3):
-            env = nap_v0.env(illegal=illegal)
-            env.reset(seed=0)
-            env.step(illegal_action(env))
-    [text] = (str(one.message) for one in told)
-    assert ("ended the match" in text) == (illegal == "terminate")
-    assert "choose by the action mask" in text
 
 
 @every_preset

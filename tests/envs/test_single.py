@@ -6,7 +6,6 @@ import pickle
 import random
 import subprocess
 import sys
-import warnings
 from dataclasses import replace
 
 import gymnasium
@@ -20,7 +19,6 @@ from gymnasium.utils.env_checker import check_env, data_equivalence
 from nap_env import Batch, IllegalActionError
 from nap_env.actions import ACTIONS, FIRST_BID, NUM_ACTIONS, PASS, action_id
 from nap_env.agents import from_policy
-from nap_env.envs.illegal import warn_of_illegal_action
 from nap_env.envs.single import NapEnv
 from nap_env.game import Game, hash_seed
 from nap_env.rules import PRESETS
@@ -273,20 +271,6 @@ def test_an_illegal_action_may_be_replaced_by_a_random_legal_one():
         assert reward == 0 or terminated
         chosen.add(action)
     assert chosen == possible  # all that may be called first
-
-
-@pytest.mark.parametrize("illegal", ["terminate", "random"])
-def test_an_illegal_action_warns_once(illegal):
-    warn_of_illegal_action.cache_clear()
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        for seed in range(3):
-            env = NapEnv(illegal=illegal)
-            env.reset(seed=seed)
-            env.step(env.action_masks().argmin())
-    [text] = (str(one.message) for one in told)
-    assert ("ended the match" in text) == (illegal == "terminate")
-    assert "choose by the action mask" in text
 
 
 @pytest.mark.parametrize("action", [-1, NUM_ACTIONS, 1.5, None, "pass", np.ones(2, int)])
