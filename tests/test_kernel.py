@@ -532,7 +532,11 @@ def test_kernels_that_call_themselves_by_way_of_others_are_refused() -> None:
 
 
 @compiled
-def test_what_is_needed_soon_is_loaded_ahead_and_nothing_is_changed() -> None:
+def test_what_is_needed_soon_is_loaded_ahead_and_nothing_is_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))  # code from disk tells nothing
+
     @kernel
     def look_ahead(rows):
         for row in range(len(rows) + 1000):
